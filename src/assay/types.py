@@ -1,0 +1,224 @@
+"""The vocabulary on one page: what is scored, and what comes of it. Standard library only.
+
+A `Trajectory` is one finished rollout; a `RewardOutput` is what a reward says of it. One real row:
+
+    {"prompt": "What is 2 + 2?", "response": "2 + 2 is \\\\boxed{4}", "ground_truth": "4", "group": "q17"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+Message: TypeAlias = Mapping[str, Any]
+"""One turn in OpenAI's shape: `role`, `content`, and for tools `tool_calls` or `tool_call_id`."""
+
+
+class Outcome(StrEnum):
+    """How the scoring of one trajectory ended. Only `SCORED` carries a number; the others say why there is none."""
+
+    SCORED = "scored"
+    ABSTAINED = "abstained"  # the reward does not apply here: no gold, another task, a gate that is shut
+    TIMEOUT = "timeout"  # it was stopped at its deadline
+    GRADER_ERROR = "grader_error"  # the reward itself failed, or returned what is no reward
+    INFRA_ERROR = "infra_error"  # what it depends on failed: a server, a worker, a model
+
+
+FAILURES = frozenset({Outcome.TIMEOUT, Outcome.GRADER_ERROR, Outcome.INFRA_ERROR})
+"""The outcomes that are nobody's intention. Abstaining is one, so it is not among them."""
+
+
+@dataclass(slots=True)
+class Tokens:
+    """The sampled tokens of a response, when the trainer has them."""
+
+    ids: Sequence[int]
+    """Token ids as sampled."""
+    offsets: Sequence[tuple[int, int]] = ()
+    """For each id the characters `[start, end)` of the response that it stands for."""
+    mask: Sequence[bool] = ()
+    """True where the policy wrote the token, False for tool output. Empty: all of them."""
+
+
+@dataclass(slots=True, eq=False)
+class Trajectory(Mapping[str, Any]):
+    """One finished rollout: what was asked, what came back, what is known to be right.
+
+    `Trajectory(response="4")` is enough, and so is `Trajectory(messages=[...])`. It also reads like a mapping, so
+    that code written for dict rows works on it: `t["ground_truth"]`, `t["messages"]`, `t["any_column"]`.
+    Two trajectories are equal when the same was asked and the same came back.
+    """
+
+    prompt: str = ""
+    """What was asked: the last user turn, when messages were given."""
+    response: str = ""
+    """What came back: the last assistant turn after that, when messages were given."""
+    messages: Sequence[Message] = ()
+    """The whole conversation as it was given; empty when prompt and response were. See `conversation`."""
+    ground_truth: Any = None
+    """What is known to be right, in whatever form the reward reads."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Every other column of the row."""
+    group: str = ""
+    """The id of the prompt: responses with the same id are one GRPO group. Empty: the prompt itself is the id."""
+    tokens: Tokens | None = None
+    """The sampled tokens, when the trainer has them."""
+
+    def __post_init__(self) -> None:
+        if self.messages and not self.response:
+            self.response = text_of(_last(completion_of(self.messages), "assistant"))
+        if self.messages and not self.prompt:
+            self.prompt = text_of(_last(self.messages, "user"))
+
+    @classmethod
+    def of(cls, row: Any) -> Trajectory:
+        """Read a row of any of the shapes people have: a trajectory, a mapping, a list of messages, a response."""
+        if isinstance(row, Trajectory):
+            return row
+        if isinstance(row, str):
+            return cls(response=row)
+        if isinstance(row, Mapping):
+            return _from_mapping(row)
+        if isinstance(row, Sequence) and all(isinstance(m, Mapping) and "role" in m for m in row):
+            return cls(messages=list(row))
+        raise TypeError(
+            f"needed a row: a Trajectory, a mapping, a list of messages or a response as str; found "
+            f"{type(row).__name__}. Pass Trajectory(response=...) or a dict with the key 'response'."
+        )
+
+    @property
+    def conversation(self) -> Sequence[Message]:
+        """The messages, made from prompt and response where none were given."""
+        if self.messages:
+            return self.messages
+        asked = [{"role": "user", "content": self.prompt}] if self.prompt else []
+        return [*asked, {"role": "assistant", "content": self.response}]
+
+    @property
+    def completion(self) -> Sequence[Message]:
+        """The turns after the last user turn: what the policy and its tools wrote."""
+        return completion_of(self.conversation)
+
+    @property
+    def group_id(self) -> str:
+        """The GRPO group: the given id, or else the prompt."""
+        return self.group or self.prompt
+
+    def __getitem__(self, key: str) -> Any:
+        if key in _FIELDS:
+            return self.conversation if key == "messages" else getattr(self, key)
+        return self.metadata[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in _FIELDS or key in self.metadata
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _FIELDS
+        yield from (key for key in self.metadata if key not in _FIELDS)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        other = Trajectory.of(other)
+        if not self.messages and not other.messages:
+            return (self.prompt, self.response) == (other.prompt, other.response)
+        return list(self.conversation) == list(other.conversation)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_FIELDS = ("prompt", "response", "messages", "ground_truth", "metadata", "group")
+
+
+def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
+    rest = dict(row)
+    extra = rest.pop("metadata", None)
+    if isinstance(extra, Mapping):
+        rest = {**extra, **rest}
+    elif extra is not None:
+        rest["metadata"] = extra
+    prompt, response = rest.pop("prompt", None), rest.pop("response", None)
+    if response is None and isinstance(rest.get("completion"), str | list):
+        response = rest.pop("completion")
+    messages = rest.pop("messages", None) or ()
+    if not messages and (isinstance(prompt, list) or isinstance(response, list)):
+        messages = [*_as_messages(prompt, "user"), *_as_messages(response, "assistant")]
+    group = rest.pop("group", None)
+    return Trajectory(
+        prompt=prompt if isinstance(prompt, str) else "",
+        response=response if isinstance(response, str) else "",
+        messages=messages,
+        ground_truth=rest.pop("ground_truth", None),
+        metadata=rest,
+        group="" if group is None else str(group),
+    )
+
+
+def _as_messages(said: Any, role: str) -> list[Message]:
+    if said is None or said == "":
+        return []
+    return [{"role": role, "content": said}] if isinstance(said, str) else list(said)
+
+
+def completion_of(messages: Sequence[Message]) -> Sequence[Message]:
+    """The turns after the last user turn."""
+    for i in range(len(messages) - 1, -1, -1):
+        if messages[i].get("role") == "user":
+            return messages[i + 1 :]
+    return messages
+
+
+def text_of(message: Message | None) -> str:
+    """The text of one turn; of a turn in parts, the text parts joined."""
+    content = message.get("content") if message else None
+    if isinstance(content, str):
+        return content
+    parts: list[Any] = content if isinstance(content, list) else []
+    return "".join(str(p.get("text") or "") if isinstance(p, Mapping) else str(p) for p in parts)
+
+
+def _last(messages: Sequence[Message], role: str) -> Message | None:
+    return next((m for m in reversed(messages) if m.get("role") == role), None)
+
+
+@dataclass(slots=True)
+class RewardOutput:
+    """What a reward says of one trajectory: a number, or a stated reason why there is none."""
+
+    reward: float | None = None
+    """The number; None means not scored. Never a zero that stands for a failure."""
+    token_rewards: list[float] = field(default_factory=list[float])
+    """One number a token (or a whitespace word), when the reward is that fine. Empty otherwise."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the number was made of: sub-scores, what was extracted, what matched, a judge's reply."""
+    components: dict[str, RewardOutput] = field(default_factory=dict[str, "RewardOutput"])
+    """The raw outputs of a composite's parts, by name."""
+    outcome: Outcome = Outcome.SCORED
+    """How the scoring ended. `SCORED` with no reward given is `ABSTAINED`."""
+    error: str = ""
+    """Why there is no number, in words: what was needed, what was found, what to do."""
+    seconds: float = 0.0
+    """How long the scoring took, where the engine measured it."""
+
+    def __post_init__(self) -> None:
+        if self.reward is None and self.outcome is Outcome.SCORED:
+            self.outcome = Outcome.ABSTAINED
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a number."""
+        return self.reward is not None
+
+    @classmethod
+    def failed(cls, outcome: Outcome, error: str, **metadata: Any) -> RewardOutput:
+        """An output without a number: how it ended, and why."""
+        return cls(None, metadata=metadata, outcome=outcome, error=error)
+
+
+Score: TypeAlias = float | bool | None | Mapping[str, Any] | RewardOutput
+"""What an author may return for one trajectory; None means 'not scored'."""
