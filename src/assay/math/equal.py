@@ -20,7 +20,7 @@ from assay.math.tree import Node, Num, Op, Sym, variables, walk
 
 PRIME = 2**127 - 1
 REALS = (0, 1)
-SIGNED = (0, 2, 1)
+SIGNED = (0, 2, 3)
 NATURALS = (13, 14, 17, 20)
 
 

@@ -24,7 +24,7 @@ class Point:
     """Where an expression is evaluated: which point, and what is known of the work so far."""
 
     number: int = 0
-    """Which of the points: 0 and 1 are positive, 2 is of mixed signs, from 10 on they are natural numbers."""
+    """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers."""
     bound: dict[str, Value] = field(default_factory=dict[str, Value])
     degrees: bool = True
     """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
@@ -41,7 +41,7 @@ class Point:
             value: Value = self.number - 10 + 2 + n % 5 if name in "nmkNMK" else 3 + n % 11
         else:
             value = Decimal(2 * 10**29 + n % (3 * 10**30)).scaleb(-30)
-            if self.number == 2 and n % 2:
+            if self.number in (2, 3) and n % 2 == self.number - 2:
                 value = -value
         self.bound[name] = value
         return value
