@@ -143,6 +143,8 @@ def is_factor_word(c: Cursor, left: Node) -> bool:
     token = c.peek()
     if token in RELATIONS or token in ("and", "or", "mod", "to"):
         return False
+    if token == "min" and c.peek(1) not in ("(", "{", "\\{", "_"):
+        return False
     if token in FUNCTIONS or token == "pi" or token == "oo":
         return True
     if unit_follows(c, left):
@@ -151,7 +153,7 @@ def is_factor_word(c: Cursor, left: Node) -> bool:
         return True
     if c.i in c.upright or is_unit_word(token):
         return False
-    return bool(_split_function(token)) or (len(token) <= 3 and token.lower() not in WORDS_OF_TEXT) or token.isupper()
+    return bool(_split_function(token)) or (len(token) <= 3 and token not in WORDS_OF_TEXT) or token.isupper()
 
 
 def word(c: Cursor) -> Node:
@@ -175,7 +177,7 @@ def word(c: Cursor) -> Node:
         c.t[c.i : c.i + 1] = list(split)
         c.n += 1
         return word(c)
-    if len(token) > 4 or token.lower() in WORDS_OF_TEXT or not token.isascii() or (len(token) > 2 and c.n == 1):
+    if len(token) > 4 or token in WORDS_OF_TEXT or not token.isascii() or (len(token) > 2 and c.n == 1):
         raise Unreadable(f"{token!r} is a word")
     if len(token) == 4 and not token.isupper():
         raise Unreadable(f"{token!r} is a word")
@@ -478,6 +480,9 @@ def command(c: Cursor) -> Node:
         return function(c, FUNCTIONS[bare])
     if token.startswith("\\begin{"):
         return environment(c)
+    if bare.isalpha() and not token.startswith("\\end") and bare not in ("text", "over"):
+        c.i += 1
+        return name(c, bare)
     raise Unreadable(f"{token} is not understood")
 
 

@@ -109,6 +109,8 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         return Decision(True, f"within {float(near.relative):g} of the gold")
     if verdict is False and near.rounding and rounds_to(gold, answer):
         return Decision(True, "equal as rounded")
+    if verdict is False and (_unit_letter(gold, answer) or _unit_letter(answer, gold)):
+        return Decision(True, "a unit left out")
     if verdict is False and _plain_digits(gold, answer):
         return Decision(True, "the digits of a number in a base")
     return Decision(verdict, _scalar_rule(gold, answer, verdict))
@@ -118,6 +120,13 @@ def _scalar_rule(gold: Node, answer: Node, verdict: bool | None) -> str:
     if verdict is None:
         return "undecided"
     return "exact numbers" if is_number(gold) and is_number(answer) else "values of the expressions"
+
+
+def _unit_letter(node: Node, bare: Node) -> bool:
+    """`264g` against 264."""
+    if not isinstance(node, Op) or node.op != "*" or not isinstance(bare, Num):
+        return False
+    return node.args[0] == bare and node.args[1] in (Sym("g"), Sym("L"), Sym("J"), Sym("V"), Sym("W"))
 
 
 def _plain_digits(gold: Node, answer: Node) -> bool:
@@ -228,13 +237,14 @@ def _collections(gold: Group, answer: Group, near: Closeness) -> Decision:
     left, right = _expanded(gold), _expanded(answer)
     if "set" in (gold.kind, answer.kind):
         left, right = _distinct(left), _distinct(right)
+    left, right = _distinct(left, Group), _distinct(right, Group)  # a solution that is listed twice is one solution
     return Decision(matched(left, right, near), "the same members")
 
 
-def _distinct(items: list[Node]) -> list[Node]:
+def _distinct(items: list[Node], kind: type[Node] | None = None) -> list[Node]:  # type: ignore[valid-type]
     kept: list[Node] = []
     for n in items:
-        if n not in kept:
+        if n not in kept or (kind is not None and not isinstance(n, kind)):
             kept.append(n)
     return kept
 
@@ -285,6 +295,8 @@ def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
 def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
     left = value_of(gold) if isinstance(gold, Relation) else gold
     right = value_of(answer) if isinstance(answer, Relation) else answer
+    if right is None and isinstance(answer, Relation) and isinstance(gold, Num):
+        right = _stated_total(answer)
     if left is None or right is None:
         if isinstance(gold, Group) or isinstance(answer, Group):
             return _lists_of_relations(gold, answer, near)
@@ -293,10 +305,20 @@ def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
     return Decision(decision.same, f"the value of the equation: {decision.rule}")
 
 
+def _stated_total(answer: Relation) -> Node | None:
+    """The number that an answer such as `m + n = 49` states."""
+    first, last = answer.sides[0], answer.sides[-1]
+    named = isinstance(first, Op) and first.op == "+" and all(is_name(n) for n in first.args)
+    return last if named and isinstance(last, Num) and set(answer.signs) == {"="} else None
+
+
 def _lists_of_relations(gold: Node, answer: Node, near: Closeness) -> Decision:
     region = same_region(gold, answer)
     if region is not None:
         return Decision(region, "the same region")
+    rows = _solutions(gold), _solutions(answer)
+    if rows[0] is not None and rows[1] is not None and (_has_rows(gold) != _has_rows(answer)):
+        return Decision(matched(rows[0], rows[1], near), "solution by solution")
     left, right = _members(gold), _members(answer)
     if _relations(gold) and _relations(answer) and matched(left, right, near):
         return Decision(True, "the same equations")
@@ -312,6 +334,23 @@ def _lists_of_relations(gold: Node, answer: Node, near: Closeness) -> Decision:
     if several:
         return Decision(_ordered_values(first, second, near), "values in order")
     return Decision(matched(first, second, near), "the values of the equations")
+
+
+def _has_rows(node: Node) -> bool:
+    return isinstance(node, Group) and any(isinstance(n, Group) and _relations(n) for n in node.items)
+
+
+def _solutions(node: Node) -> list[Node] | None:
+    """`p=5, q=2; p=7, q=2` as the tuples (5, 2) and (7, 2)."""
+    if not isinstance(node, Group) or not all(isinstance(n, Group) for n in node.items):
+        return None
+    rows: list[Node] = []
+    for n in node.items:
+        values = _values(n) if isinstance(n, Group) and n.kind != "tuple" else list(n.items) if isinstance(n, Group) else None
+        if values is None:
+            return None
+        rows.append(Group("tuple", tuple(values), "(", ")"))
+    return rows
 
 
 def _ordered_values(first: list[Node], second: list[Node], near: Closeness) -> bool:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from assay.math import precise
 from assay.math.limits import LARGEST_FACTORIAL, MOST_TERMS, MOST_WORK, TooLarge, Unreadable
 from assay.math.precise import Complex, Value
-from assay.math.tree import Group, Node, Num, Op, Quantity, Sym
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Sym
 
 
 @dataclass(slots=True)
@@ -317,6 +317,24 @@ def _based(args: Args, at: Point) -> Value:
     return _value(args[0], at)
 
 
+def _determinant(args: Args, at: Point) -> Value:
+    matrix = args[0]
+    if not isinstance(matrix, Matrix) or len(matrix.rows) != len(matrix.rows[0]) or len(matrix.rows) > 5:
+        raise Unreadable("the determinant of what is no small square matrix")
+    return _expand([[_value(cell, at) for cell in row] for row in matrix.rows])
+
+
+def _expand(rows: list[list[Value]]) -> Value:
+    if len(rows) == 1:
+        return rows[0][0]
+    total: Value = 0
+    for k, cell in enumerate(rows[0]):
+        minor = _expand([row[:k] + row[k + 1 :] for row in rows[1:]])
+        term = precise.multiply(cell, minor)
+        total = precise.add(total, precise.negate(term) if k % 2 else term)
+    return total
+
+
 RULES: dict[str, Callable[[Args, Point], Value]] = {
     "+": _sum,
     "neg": lambda args, at: precise.negate(_value(args[0], at)),
@@ -361,4 +379,5 @@ RULES: dict[str, Callable[[Args, Point], Value]] = {
     "apply": _applied,
     "mod": _modulo,
     "base": _based,
+    "det": _determinant,
 }

@@ -59,7 +59,7 @@ def plain_unicode(text: str) -> str:
     return unicodedata.normalize("NFKC", _MIXED.sub(" ", text).translate(_TABLE)).translate(_TABLE)
 
 
-_GROUPS = r"(?:,|\{,\}|,\\!\s*|\\!,|\\,|\{\\,\}|,\\,|,\{\}|\\ |\{ \}|'| |~)"
+_GROUPS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\,|\\ |,|'| |~)"
 _TOKEN = re.compile(
     rf"(?P<grouped>(?<![\d.])\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:\.\d+)?)"
     r"|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![\d.]))?|\.\d+(?:[eE][-+]?\d+)?)"

@@ -44,7 +44,7 @@ SIGNS = {
     "\\lbrace": "\\{", "\\%": "%", "\\$": "$", "\\#": "#", "\\&": "&", "\\_": "_", "\\colon": ":", "\\ratio": ":", "\\tan": "tan",
     "percent": "%", "percentage": "%", "\\percent": "%", "\\pounds": "£", "\\euro": "€", "\\pi": "pi", "\\infty": "oo", "infinity": "oo", "inf": "oo",
     "\\varPi": "pi", "Infinity": "oo", "degrees": "°", "degree": "°", "deg": "°", "\\mathbb{R}": "Reals", "\\R": "Reals", "\\reals": "Reals", "\\Re": "Re", "\\Im": "Im",
-    "union": "\\cup", "intersect": "\\cap", "over": "/", "times": "*", "squared": "²", "cubed": "³", "plus": "+", "minus": "-",
+    "union": "\\cup", "intersect": "\\cap", "over": "/", "squared": "²", "cubed": "³", "plus": "+", "minus": "-",
     "\\{": "\\{", "\\}": "\\}", "\\imath": "i", "\\jmath": "j", "\\mathrm": "", "sqroot": "sqrt", "\\exp": "exp", "\\choose": "\\choose",
 }  # fmt: skip
 """Commands, signs and words with the one spelling that they are read as."""

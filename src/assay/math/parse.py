@@ -200,7 +200,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     first = token[0]
     if first.isdigit() or first == ".":
         return (isinstance(left, Num) and c.i in c.spaced and c.peek(1) == "/") or (
-            not isinstance(left, Num) and token != "." and c.t[c.i - 1] not in ("°", "%", "!")
+            not isinstance(left, Num) and token != "." and c.t[c.i - 1] not in ("°", "%")
         )
     if token in _ATOM_SIGNS:
         return token != "|" or not c.bars

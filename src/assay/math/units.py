@@ -109,6 +109,8 @@ _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 
 def is_unit_word(word: str) -> bool:
     """Whether a word of two letters or more is the name of a unit."""
+    if not word.isascii():
+        return True
     return len(word) > 1 and (word in UNITS or word.lower() in UNITS or word in _PLURAL_ONLY)
 
 
@@ -132,7 +134,7 @@ def _plain_value(node: Node) -> bool:
 
 def _unit_to_the_end(c: Cursor) -> bool:
     k = c.i
-    while k < c.n and (c.t[k] in UNITS or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")):
+    while k < c.n and (c.t[k] in UNITS or (len(c.t[k]) > 1 and c.t[k].isalpha()) or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")):
         k += 1
     return k == c.n or c.t[k] in (",", ";", "and", "or", ")", "]", "\\}", "}")
 

@@ -104,7 +104,7 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
             g, a = gold.ungrouped(), answer.ungrouped()
             if g is not None and a is not None and _by_value(g, a, options).same:
                 return Decision(True, decision.rule)
-        return decision if options.form == "same" else _in_words(answer, gold, decision)
+        return decision
     return _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
 
 

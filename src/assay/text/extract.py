@@ -247,7 +247,7 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     end = _SENTENCE_END.search(rest)
     phrase = rest[: end.start()] if end else rest
     phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
-    phrase = phrase.strip().strip("*_`\"'“”").strip()
+    phrase = phrase.strip().strip("*_`\"'“”\\").strip()
     return Span(lead.start(), i + (end.end() if end else len(rest)), phrase, how) if phrase else None
 
 
@@ -271,12 +271,12 @@ def _spoken(text: str) -> Span | None:
 def _prose_value(phrase: str) -> str:
     """Of a whole sentence in words the part that is the value: what follows its last `is`."""
     plain = phrase if "$" in phrase else phrase
-    if len(plain) < 24 or plain.count(" ") < 4:
+    if (len(plain) < 24 or plain.count(" ") < 4) and not re.search("是|为|等于", plain):
         return phrase
     head = re.match(r"[\s$\\({\[]*[-+]?[\d.]", plain)
     if head:
         return phrase
-    said = re.search(r".*\b(?:is|are|was|equals|be)\b\s+(?=\S)(?!not\b)", plain, re.S)
+    said = re.search(r".*(?:\b(?:is|are|was|equals|be)\b\s+|是|为|等于)(?=\S)(?!not\b)", plain, re.S)
     return plain[said.end() :] if said else phrase
 
 
@@ -284,7 +284,7 @@ def _prose_value(phrase: str) -> str:
 
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![\d])(?!\w*\d)", re.I
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)", re.I
 )
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
@@ -347,6 +347,10 @@ def _is_bare(text: str) -> bool:
     plain = _FENCE.sub(" x ", text) if "$" in text or "\\(" in text or "\\[" in text else text
     words = _WORD.findall(re.sub(r"\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
     if plain is not text and plain.strip(" .*") != "x":
+        return False
+    if len(words) > 2 and re.search(r"\d", plain) and not re.match(r"[-+(\[{$\\\d.€£]", plain):
+        return False
+    if not plain.isascii() and len(re.findall(r"[^\x00-\u036f\u2000-\u2bff\uff00-\uffef]", plain)) > 6:
         return False
     return len(words) <= 4 and not re.search(r"[.?!]\s+\S", plain)
 
