@@ -92,6 +92,8 @@ def _relations(node: Node) -> bool:
 
 def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """Two expressions."""
+    if isinstance(gold, Num) and isinstance(answer, Num):
+        return _numbers(gold, answer, near)
     if _signed(gold) or _signed(answer):
         return _collections(Group("list", tuple(both_signs(gold))), Group("list", tuple(both_signs(answer))), near)
     if isinstance(gold, Op) and isinstance(answer, Op) and gold.op == answer.op == "base" and gold.args[1] != answer.args[1]:
@@ -114,6 +116,16 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     if verdict is False and _plain_digits(gold, answer):
         return Decision(True, "the digits of a number in a base")
     return Decision(verdict, _scalar_rule(gold, answer, verdict))
+
+
+def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
+    if gold.value == answer.value:
+        return Decision(True, "exact numbers")
+    if near.relative and within(gold, answer, near.relative):
+        return Decision(True, f"within {float(near.relative):g} of the gold")
+    if near.rounding and (gold.places >= 0) != (answer.places >= 0) and rounds_to(gold, answer):
+        return Decision(True, "equal as rounded")
+    return Decision(False, "exact numbers")
 
 
 def _scalar_rule(gold: Node, answer: Node, verdict: bool | None) -> str:
@@ -282,9 +294,8 @@ def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         if verdict is not None:
             return Decision(verdict, "equations")
         region = same_region(gold, answer)
-        if region is not None:
-            return Decision(region, "the same region")
-    elif isinstance(gold, Relation) or isinstance(answer, Relation):
+        return Decision(bool(region), "other relations" if region is None else "the same region")
+    if isinstance(gold, Relation) or isinstance(answer, Relation):
         region = same_region(gold, answer)
         if region is not None:
             return Decision(region, "the same region")

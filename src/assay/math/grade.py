@@ -18,7 +18,12 @@ class Grade:
     found: FinalAnswer | None
     verdict: Verdict | None
     rule: str
-    reason: str
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        """What was decided, in words."""
+        return self.detail or (self.verdict.reason if self.verdict else self.rule)
 
 
 def extract(response: str) -> str | None:
@@ -52,9 +57,9 @@ def grade_answer(found: FinalAnswer, golds: Sequence[str], options: Options = DE
             if rival:
                 reason = f"two different final answers: {found.text[:60]} and {rival[:60]}"
                 return Grade(False, found, verdict, "two answers", reason)
-            return Grade(True, found, verdict, verdict.rule, verdict.reason)
+            return Grade(True, found, verdict, verdict.rule)
     assert verdict is not None
-    return Grade(False, found, verdict, verdict.rule, verdict.reason)
+    return Grade(False, found, verdict, verdict.rule)
 
 
 def _any_part(found: FinalAnswer, gold: str, options: Options) -> Verdict | None:

@@ -9,7 +9,7 @@ from assay.math.lex import Tokens, lex
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.parse import parse
 from assay.math.tree import Node, Num
-from assay.math.words import normal_words
+from assay.math.words import choice, choices, normal_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 _SIMPLE = re.compile(r"\s*\$?\s*(-?\d{1,18})\s*\.?\s*\$?\s*")
@@ -18,13 +18,14 @@ _SIMPLE = re.compile(r"\s*\$?\s*(-?\d{1,18})\s*\.?\s*\$?\s*")
 class Reading:
     """One answer as written, and what it is read as. The steps are taken when they are needed."""
 
-    __slots__ = ("_node", "_plain", "_problem", "_tokens", "_words", "text")
+    __slots__ = ("_letters", "_node", "_plain", "_problem", "_tokens", "_words", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._tokens: Tokens | None = None
         self._node: Node | None = None
         self._problem = ""
+        self._letters: frozenset[str] | None = None
         self._words: str | None = None
         simple = _INTEGER.fullmatch(text)
         if simple:
@@ -80,6 +81,16 @@ class Reading:
     def folded(self) -> Node | None:
         """The tree with what commutes sorted, for comparing the form and not the value."""
         return fold(self.node) if self.node is not None else None
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The letters of a choice; empty where the answer is none."""
+        if self._letters is None:
+            text = self.text
+            letter = choice(text) if len(text) < 40 else ""
+            plain = letter and (text.strip(" ()$.").isupper() or "(" in text or len(text) > 1)
+            self._letters = frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+        return self._letters
 
     def ungrouped(self) -> Node | None:
         """The tree that is read when a comma never joins the digits of one number: `(1,234)` as a pair."""

@@ -15,7 +15,7 @@ from assay.math.compare import Closeness, Decision, same
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity
-from assay.math.words import choice, choices, led_choice, only_number
+from assay.math.words import choices, led_choice, only_number
 
 Form = Literal["any", "same"]
 
@@ -127,18 +127,16 @@ def _by_value(g: Node, a: Node, options: Options) -> Decision:
 
 
 def _choice(answer: Reading, gold: Reading) -> Decision | None:
-    if len(gold.text) > 40:
+    letters = gold.letters
+    if not letters:
         return None
-    wanted = choice(gold.text)
-    if wanted and (wanted.isupper() and gold.text.strip(" ()$.").isupper() or "(" in gold.text or len(gold.text) > 1):
+    several = choices(answer.text)
+    if len(letters) == 1:
         given = led_choice(answer.text)
         if given:
-            return Decision(given == wanted, "choice")
-        return Decision(False, "choice") if choices(answer.text) else None
-    several = choices(gold.text)
-    if several and choices(answer.text):
-        return Decision(several == choices(answer.text), "choices")
-    return None
+            return Decision(given in letters, "choice")
+        return Decision(False, "choice") if several else None
+    return Decision(several == letters, "choices") if several else None
 
 
 def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:

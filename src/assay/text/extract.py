@@ -13,6 +13,7 @@ by side so that the caller can refuse a hedge.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 TAIL = 4000
@@ -170,12 +171,19 @@ _DENIED_AFTER = re.compile(
 )
 
 
+_DENYING = re.compile("not|n['’]t|never|nor|neither|rather|instead|than|unlike|except", re.I)
+_SUPPOSING = re.compile(r"\b(?:if|suppos|assum|imagin|unless|preten|maybe|perhaps|possibly|might|could|may|would|for ex|e\.g)", re.I)
+
+
 def _denied(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - 120) : start]
-    if _DENIED_BEFORE.search(before) or _SUPPOSED_BEFORE.search(before):
+    # the cheap look first: almost no answer is denied
+    near = text[max(0, start - 40) : start]
+    if _DENYING.search(near) and _DENIED_BEFORE.search(near):
         return True
-    after = text[end : end + 40]
-    return bool(_DENIED_AFTER.match(after)) and not re.match(r"[\s$.)\]*]*(?:is|was)\s+(?:not\s+only)", after)
+    before = text[max(0, start - 110) : start]
+    if _SUPPOSING.search(before) and _SUPPOSED_BEFORE.search(before):
+        return True
+    return bool(_DENIED_AFTER.match(text[end : end + 40]))
 
 
 # -- what joins two statements ---------------------------------------------------------------------------------------
@@ -212,12 +220,32 @@ def _joined(text: str, last: Span) -> tuple[str, tuple[str, ...]]:
 # -- statements in words ---------------------------------------------------------------------------------------------
 
 _LEAD = re.compile(
-    r"(?:\b(?:final|correct|right|my|our|the|your)\s+)?(?:\banswers?\b|\bans\b)[*_\s]*"
-    r"(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：])[*_\s]*:?"
+    r"(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
+    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
     r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?)?\s*[:：]"
-    r"|^\s*A\s*:(?=\s*\S)|\bfinal\s+answer\b[*_\s]*[:：]?[*_]*\s*\n|####",
-    re.I | re.M,
+    r"|A\s?:(?=\s*\S)|####",
+    re.I,
 )
+_KEYS = ("nswer", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_FOREIGN = re.compile("答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
+
+
+def _leads(tail: str) -> Iterator[re.Match[str]]:
+    """Where a statement such as `the answer is` begins, from the last one back."""
+    places = [m.start() for m in _FOREIGN.finditer(tail)] if not tail.isascii() else []
+    for key in _KEYS:
+        limit = len(tail)
+        for _ in range(4):
+            limit = tail.rfind(key, 0, limit)
+            if limit < 0:
+                break
+            places.append(limit + (-1 if key in ("nswer", "NSWER") else 0 if key == "####" else 1))
+    for place in sorted(places, reverse=True)[:8]:
+        m = _LEAD.match(tail, max(place, 0))
+        if m:
+            yield m
+
+
 _FILLER = re.compile(r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I)
 _SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b")
 _BECAUSE = re.compile(
@@ -255,12 +283,9 @@ def _spoken(text: str) -> Span | None:
     """The last statement of the kind `the answer is ...` in the tail of a text."""
     offset = max(0, len(text) - TAIL)
     tail = text[offset:]
-    if "nswer" not in tail and "NSWER" not in tail and "####" not in tail and tail.isascii() and "ns" not in tail and "A:" not in tail:
-        return None
-    leads = list(_LEAD.finditer(tail))
-    for lead in reversed(leads[-8:]):
+    for lead in _leads(tail):
         span = _statement(tail, lead)
-        if span is None or _denied(tail, lead.end(), span.end) or _SUPPOSED_BEFORE.search(tail[: lead.end()][-120:]):
+        if span is None or _denied(tail, lead.end(), span.end):
             continue
         if re.match(r"(?:not\b|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", span.inner, re.I):
             continue
