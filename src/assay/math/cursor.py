@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from assay.math.lex import Tokens
 from assay.math.limits import DEEPEST, TooLarge, Unreadable
+from assay.math.tree import Node
+
+
+class Grammar(NamedTuple):
+    """The rules that an atom calls for what is inside it."""
+
+    sequence: Callable[[Cursor], Node]
+    relation: Callable[[Cursor], Node]
+    total: Callable[[Cursor], Node]
+    product: Callable[[Cursor], Node]
+    power: Callable[[Cursor], Node]
+    starts_factor: Callable[[Cursor, Node], bool]
 
 
 class Cursor:
     """Where the reading is. `bars` counts open `|`, so that the next one closes."""
 
-    __slots__ = ("bars", "depth", "i", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "depth", "grammar", "i", "n", "spaced", "t", "upright")
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
+        self.grammar = grammar
         self.t = list(tokens.tokens)
         self.upright = tokens.upright
         self.spaced = tokens.spaced

@@ -11,6 +11,7 @@ from __future__ import annotations
 import decimal
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 from assay.math import precise
 from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
@@ -81,9 +82,8 @@ def _same_at(a: Node, b: Node, point: int, degrees: bool) -> bool | None:
 def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tuple[tuple[Decimal, Decimal] | None, bool]:
     """How far apart two values are, and how large they are; None where they are exactly equal."""
     with decimal.localcontext(precise.context(digits)):
-        at = Point(point, degrees=degrees)
-        x = precise.simple(evaluate(a, at))
-        y = precise.simple(evaluate(b, at))
+        x, x_absorbed = _remembered(a, point, degrees, digits)
+        y, y_absorbed = _remembered(b, point, degrees, digits)
         if isinstance(x, int | Fraction) and isinstance(y, int | Fraction):
             if x == y:
                 return None, False
@@ -92,9 +92,22 @@ def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tup
             gap = precise.size(precise.add(x, precise.negate(y)))
             scale = max(precise.size(x), precise.size(y))
             needed = max(_digits(x), _digits(y))
-            return (gap, scale), at.absorbed or needed > digits - 25
+            return (gap, scale), x_absorbed or y_absorbed or needed > digits - 25
         except decimal.DecimalException as error:
             raise TooLarge(type(error).__name__) from None
+
+
+def _remembered(node: Node, point: int, degrees: bool, digits: int) -> tuple[Value, bool]:
+    if not isinstance(node, Op):
+        return precise.simple(evaluate(node, Point(point))), False
+    key = f"{point} {degrees} {digits}"
+    if node.memo is None:
+        node.memo = {}
+    known = node.memo.get(key)
+    if known is None:
+        at = Point(point, degrees=degrees)
+        known = node.memo[key] = (precise.simple(evaluate(node, at)), at.absorbed)
+    return cast("tuple[Value, bool]", known)
 
 
 def _digits(v: Value) -> int:
@@ -115,11 +128,28 @@ class _NotRational(Exception):
 
 def _modular(a: Node, b: Node) -> bool | None:
     """The verdict on two rational expressions; None where one of them is not rational."""
-    try:
-        work = [0]
-        return _residue(a, work) == _residue(b, work)
-    except (_NotRational, TooLarge):
+    x = _rational(a)
+    if x is None:
         return None
+    y = _rational(b)
+    return None if y is None else x == y
+
+
+def _rational(node: Node) -> int | None:
+    """The residue of a rational expression, worked out once."""
+    if not isinstance(node, Op):
+        try:
+            return _residue(node, [0])
+        except _NotRational:
+            return None
+    if node.memo is None:
+        node.memo = {}
+    if "modulo" not in node.memo:
+        try:
+            node.memo["modulo"] = _residue(node, [0])
+        except (_NotRational, TooLarge):
+            node.memo["modulo"] = None
+    return cast("int | None", node.memo["modulo"])
 
 
 def _residue(node: Node, work: list[int]) -> int:

@@ -12,11 +12,11 @@ product := power (("*" | "/" | nothing) power)*    power := atom postfix* ("^" e
 from __future__ import annotations
 
 from assay.math import atoms
-from assay.math.cursor import Cursor
+from assay.math.cursor import Cursor, Grammar
 from assay.math.lex import Tokens, lex
 from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
-from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym
+from assay.math.tree import Group, Node, Num, Op, Quantity, Relation
 from assay.math.units import take_unit
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
@@ -31,7 +31,7 @@ def read(text: str) -> Node:
 
 def parse(tokens: Tokens) -> Node:
     """The tree of tokens."""
-    c = Cursor(tokens)
+    c = Cursor(tokens, GRAMMAR)
     node = sequence(c)
     if c.i < c.n:
         raise Unreadable(f"{c.peek()!r} is not understood here")
@@ -260,5 +260,4 @@ def _degrees(c: Cursor, node: Node) -> Node:
     return Op("deg", (node,))
 
 
-__all__ = ["parse", "read", "sequence"]
-_ = Sym
+GRAMMAR = Grammar(sequence, relation, total, product, power, starts_factor)

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -37,6 +37,8 @@ class Op:
 
     op: str
     args: tuple[Node, ...]
+    memo: dict[str, object] | None = field(default=None, compare=False, repr=False)
+    """What was already worked out about it: a gold answer is compared many times."""
 
 
 @dataclass(slots=True)
