@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from assay.math.cursor import Cursor
-from assay.math.limits import MOST_BITS, TooLarge, Unreadable
+from assay.math.limits import MOST_BITS, MOST_DIGITS, TooLarge, Unreadable
 from assay.math.names import BASES, FUNCTIONS, GREEK, INVERSE, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
 from assay.math.tree import Group, Matrix, Node, Num, Op, Relation, Sym
 from assay.math.units import is_unit_word, unit_follows
@@ -17,7 +17,7 @@ WORDS_OF_TEXT = frozenset("no on it is if as at be by do go he in me my of so to
 
 def atom(c: Cursor) -> Node:
     """What can stand alone, or between two signs."""
-    token = c.peek()
+    token = c.t[c.i]
     if not token:
         raise Unreadable("it breaks off")
     first = token[0]
@@ -60,7 +60,7 @@ def number(c: Cursor) -> Node:
 
 def to_number(text: str) -> Num:
     """The exact value of digits as written."""
-    if len(text) * 3.33 > MOST_BITS:
+    if len(text) > MOST_DIGITS:
         raise TooLarge(f"a number of {len(text):,} digits")
     if text.isdigit():
         return Num(int(text))
@@ -370,7 +370,16 @@ def bracket(c: Cursor) -> Node:
 
 def braces(c: Cursor) -> Node:
     """A group in braces; with commas in it a set whose backslashes were forgotten."""
-    c.expect("{")
+    i, t = c.i, c.t
+    if t[i + 2] == "}":  # one token in braces, as most often
+        inner = t[i + 1]
+        if inner.isdigit() and inner.isascii():
+            c.i = i + 3
+            return to_number(inner)
+        if len(inner) == 1 and inner.isalpha():
+            c.i = i + 3
+            return Sym(inner)
+    c.i += 1
     if c.peek() == "}":
         c.i += 1
         if c.n == 2:

@@ -17,7 +17,7 @@ from assay.math import precise
 from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
 from assay.math.limits import MOST_EXPONENT_BITS, MOST_WORK, TooLarge, Unreadable
 from assay.math.precise import Value
-from assay.math.tree import Node, Num, Op, Sym, variables, walk
+from assay.math.tree import Node, Num, Op, Sym, has, variables
 
 PRIME = 2**127 - 1
 REALS = (0, 1)
@@ -42,7 +42,7 @@ def equal(a: Node, b: Node, degrees: bool = True) -> bool | None:
 
 
 def _at_points(a: Node, b: Node, degrees: bool) -> bool | None:
-    points = SIGNED if _has(a, b, "abs", "max", "min", "sgn") else REALS
+    points = SIGNED if (has(a, *_SIGN_MATTERS) or has(b, *_SIGN_MATTERS)) else REALS
     try:
         verdicts = [_same_at(a, b, p, degrees) for p in points[:1]]
         if verdicts[0] is True:
@@ -52,8 +52,7 @@ def _at_points(a: Node, b: Node, degrees: bool) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def _has(a: Node, b: Node, *ops: str) -> bool:
-    return any(isinstance(n, Op) and n.op in ops for node in (a, b) for n in walk(node))
+_SIGN_MATTERS = ("abs", "max", "min", "sgn")
 
 
 # -- values ----------------------------------------------------------------------------------------------------------
