@@ -87,7 +87,7 @@ def _scalar(node: Node) -> bool:
 
 
 def _relations(node: Node) -> bool:
-    return isinstance(node, Relation) or (isinstance(node, Group) and any(isinstance(n, Relation) for n in node.items))
+    return isinstance(node, Relation) or (isinstance(node, Group) and any(_relations(n) for n in node.items))
 
 
 def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
