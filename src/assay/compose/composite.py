@@ -127,7 +127,7 @@ class _Missing:
     def _policy(self, name: str) -> Policy:
         for term in self.composite.terms:
             if term.name == name and term.on_missing is not None:
-                return term.on_missing
+                return cast("Policy", term.on_missing)
         return self.composite.on_missing
 
     def _group_mean(self, i: int, name: str) -> float | None:
