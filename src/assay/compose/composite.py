@@ -53,7 +53,7 @@ class CompositeReward(Composition):
         name: str = "composite",
     ) -> None:
         self.name = name
-        self.on_missing = _policy(on_missing)
+        self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
         self.children = {t.name: t.reward for t in self.terms}
         self._fixed = None if any(not isinstance(t.weight, float) for t in self.terms) else self.weights(0)
@@ -127,7 +127,7 @@ class _Missing:
     def _policy(self, name: str) -> Policy:
         for term in self.composite.terms:
             if term.name == name and term.on_missing is not None:
-                return cast("Policy", term.on_missing)
+                return term.on_missing
         return self.composite.on_missing
 
     def _group_mean(self, i: int, name: str) -> float | None:
