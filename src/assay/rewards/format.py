@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.contract import Contract
 from assay.errors import ConfigError
-from assay.reward import Contract, RewardFunction
+from assay.reward import RewardFunction
 from assay.text import patterns
 from assay.text.sections import find_sections
 from assay.text.tags import count_marks, read_tags
@@ -67,6 +68,8 @@ class FormatReward(RewardFunction):
                     f"reward 'format' needs a list for {what}; found the text {value!r}. Write [{value!r}]."
                 )
             setattr(self, what, tuple(value))
+        if not all(name.strip() for name in (*self.required_sections, *self.tags)):
+            raise ConfigError("reward 'format' needs names for its sections and tags; found an empty one.")
         patterns.check((*self.required_patterns, *self.forbidden_patterns))
         if self.template:
             read_template(self.template)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assay.contract import Contract
 from assay.errors import ConfigError
-from assay.reward import Contract, RewardFunction
+from assay.reward import RewardFunction
 from assay.text.keywords import Keywords, Match
 from assay.types import RewardOutput, Trajectory
 

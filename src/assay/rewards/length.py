@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from assay.calling import missing_column
+from assay.contract import Contract, Per
 from assay.errors import ConfigError, MissingColumn, did_you_mean
-from assay.reward import Contract, Per, RewardFunction, as_reward, missing_column
+from assay.reward import RewardFunction, as_reward
 from assay.text.measure import count_words
 from assay.types import RewardOutput, Trajectory
 
@@ -254,7 +256,9 @@ def _length(trajectory: Trajectory, unit: Unit, name: str) -> int:
 def _verdict(trajectory: Trajectory, correct: Any, name: str) -> RewardOutput:
     """Whether the answer is right, as a number, or why that is not known."""
     if not isinstance(correct, str):
-        return as_reward(correct).compute_reward(trajectory)
+        # the base's own method: through the Engine, whatever form the reward has
+        output: RewardOutput = RewardFunction.compute_reward(as_reward(correct), trajectory)
+        return output
     if trajectory.metadata.get(correct) is None:
         raise missing_column(name, correct, trajectory)
     return RewardOutput(float(trajectory.metadata[correct]))

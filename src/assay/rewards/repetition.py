@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.contract import Contract
 from assay.errors import ConfigError
-from assay.reward import Contract, RewardFunction
+from assay.reward import RewardFunction
 from assay.text.measure import pieces_of, repeated_share
 from assay.types import RewardOutput, Trajectory
 
