@@ -99,10 +99,10 @@ class FormatReward(RewardFunction):
 
     def _tags(self, trajectory: Trajectory, metadata: dict[str, Any]) -> float:
         opened = self.opened
-        if opened is None and trajectory.prompt.rstrip().endswith(f"<{self.tags[0]}>"):
+        if opened is None and _opens(trajectory.prompt, self.tags[0]):
             opened = True
         read = read_tags(trajectory.response, self.tags, opened, self.outside)
-        blank = [] if self.allow_blank else [tag for tag, inside in read.contents.items() if not inside.strip()]
+        blank = [] if self.allow_blank else [tag for tag, said in read.contents.items() if not said or said.isspace()]
         faults = [*read.faults, *(f"<{tag}> is empty" for tag in blank)]
         if faults:
             metadata["faults"] = faults
@@ -124,6 +124,11 @@ class FormatReward(RewardFunction):
         if missing := [name for name in self.required_sections if name not in held]:
             metadata["missing_sections"] = missing
         return len(held) / len(self.required_sections)
+
+
+def _opens(prompt: str, tag: str) -> bool:
+    """Whether the prompt ends with the opening tag: then the chat template wrote it."""
+    return prompt[-len(tag) - 16 :].rstrip().endswith(f"<{tag}>")
 
 
 def match_format_exactly(response: str, expected_format: str) -> float:
@@ -167,7 +172,7 @@ class TagCountReward(RewardFunction):
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         counts = count_marks(trajectory.response, self.tags)
         first = f"<{self.tags[0]}>"
-        opened = trajectory.prompt.rstrip().endswith(first) if self.opened is None else self.opened
+        opened = _opens(trajectory.prompt, self.tags[0]) if self.opened is None else self.opened
         if opened and trajectory.response.strip():
             counts[first] += 1
         right = sum(count == 1 for count in counts.values())

@@ -9,6 +9,7 @@ from assay.contract import Contract
 from assay.errors import ConfigError
 from assay.reward import RewardFunction
 from assay.text.keywords import Keywords, Match
+from assay.text.patterns import fold
 from assay.types import RewardOutput, Trajectory
 
 
@@ -74,16 +75,14 @@ class KeywordReward(RewardFunction):
         self._found = (required, bonus, penalty)
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
-        text = trajectory.response
-        required, bonus, penalty = self._found
-        held = required.found_in(text) if len(required) else []
-        extra = bonus.found_in(text) if len(bonus) else []
-        broken = penalty.found_in(text) if len(penalty) else []
-        if len(required):
+        text = fold(trajectory.response, self.case_sensitive)
+        required, bonus, _ = self._found
+        held, extra, broken = (keywords.found_in_folded(text) for keywords in self._found)
+        if required:
             score = len(held) / len(required)
-            if len(bonus):
+            if bonus:
                 score += self.bonus_weight * (len(extra) / len(bonus) - score)
-        elif len(bonus):
+        elif bonus:
             score = len(extra) / len(bonus)
         else:
             score = 1.0 if text.strip() else 0.0

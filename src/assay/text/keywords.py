@@ -47,14 +47,18 @@ class Keywords:
 
     def found_in(self, text: str) -> list[str]:
         """The keywords that the text holds, as they were given and in that order."""
-        text = fold(text, self.case_sensitive)
+        return self.found_in_folded(fold(text, self.case_sensitive))
+
+    def found_in_folded(self, text: str) -> list[str]:
+        """The same for a text that went through `fold` already, where several sets look at one text."""
+        if not self._names:
+            return []
         if self._spaced:
             text = _SPACES.sub(" ", text)
         if len(self._names) <= _FEW:
-            held = {k for k in self._names if k in text and self._stands(k, text)}
-        else:
-            held = self._single.intersection(_WORD.findall(text)) if self._single else set[str]()
-            held.update(k for k in self._rest if k in text and self._stands(k, text))
+            return [name for k, name in self._names.items() if k in text and self._stands(k, text)]
+        held = self._single.intersection(_WORD.findall(text)) if self._single else set[str]()
+        held.update(k for k in self._rest if k in text and self._stands(k, text))
         return [name for k, name in self._names.items() if k in held] if held else []
 
     def _stands(self, keyword: str, text: str) -> bool:

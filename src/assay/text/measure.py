@@ -46,7 +46,7 @@ SCRIPTS: Mapping[str, str] = {
 }
 """The scripts that are told apart, each as the inside of a regular expression's class."""
 
-LONGEST_WORD = 64
+LONGEST_WORD = 127
 """What is longer without a space is no word but a run of characters: a loop hides in it, or a script we do not know."""
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
@@ -105,9 +105,18 @@ def repeated_share(pieces: Sequence[str], n: int) -> float:
 def pieces_of(text: str) -> list[str]:
     """The words for an n-gram count: lower case, and with no word so long that a loop could hide in it."""
     found = words(text.lower())
-    if found and len(max(found, key=len)) > LONGEST_WORD:
-        return [piece for word in found for piece in (word if len(word) > LONGEST_WORD else (word,))]
-    return found
+    if not _may_hold_run(text) or len(max(found, key=len, default="")) <= LONGEST_WORD:
+        return found
+    return [piece for word in found for piece in (word if len(word) > LONGEST_WORD else (word,))]
+
+
+def _may_hold_run(text: str) -> bool:
+    # a run of more than 127 fills one of these blocks of 64; this asks less of a text than the length of each word
+    block = (LONGEST_WORD + 1) // 2
+    for start in range(0, len(text) - block + 1, block):  # noqa: SIM110 - half the time of any() here
+        if " " not in text[start : start + block]:
+            return True
+    return False
 
 
 def script_counts(text: str) -> dict[str, int]:

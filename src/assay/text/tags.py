@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+_OUTSIDE = "there is text outside the tags"
 _ENOUGH = 64
 """More tags than this are wrong whatever follows, so nobody reads on."""
 
@@ -42,6 +43,11 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
     """
     marks = [(m.group(), m.start(), m.end()) for m in islice(_marks(tuple(tags)).finditer(text), _ENOUGH)]
     read = Tagged()
+    if [mark for mark, _, _ in marks] == _sequence(tuple(tags)):
+        read.contents = {tag: text[marks[2 * i][2] : marks[2 * i + 1][1]] for i, tag in enumerate(tags)}
+        if not outside and _has_text_outside(text, marks):
+            read.faults.append(_OUTSIDE)
+        return read
     first = tags[0]
     if opened is not False and (not marks or marks[0][0] != f"<{first}>"):
         closes_first = bool(marks) and marks[0][0] == f"</{first}>"
@@ -64,7 +70,7 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
         last = at
         read.contents[tag] = text[marks[at][2] : marks[at + 1][1]]
     if not outside and not read.faults and _has_text_outside(text, marks):
-        read.faults.append("there is text outside the tags")
+        read.faults.append(_OUTSIDE)
     return read
 
 
@@ -98,6 +104,11 @@ def _has_text_outside(text: str, marks: list[tuple[str, int, int]]) -> bool:
     ends = [0, *(end for _, _, end in marks[1::2])]
     starts = [*(start for _, start, _ in marks[::2]), len(text)]
     return any(text[end:start].strip() for end, start in zip(ends, starts, strict=True))
+
+
+@functools.lru_cache(maxsize=256)
+def _sequence(tags: tuple[str, ...]) -> list[str]:
+    return [mark for tag in tags for mark in (f"<{tag}>", f"</{tag}>")]
 
 
 @functools.lru_cache(maxsize=256)
