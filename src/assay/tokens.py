@@ -71,6 +71,10 @@ def turns(tokens: Tokens) -> list[list[int]]:
 # -- where the tokens are --------------------------------------------------------------------------------------------
 
 
+_INCOMPLETE = "\ufffd"  # how a decoder shows bytes that are no character, or none yet
+_LONGEST_PENDING = 64
+
+
 def align(tokenizer: Any, ids: Sequence[int], text: str, mask: Sequence[bool] = ()) -> Tokens:
     """Find the characters that each sampled token stands for, with any tokenizer that can `decode`.
 
@@ -80,25 +84,29 @@ def align(tokenizer: Any, ids: Sequence[int], text: str, mask: Sequence[bool] = 
     """
     offsets: list[Span] = []
     pending: list[int] = []
-    position = 0
+    held = ""  # what the pending tokens but the last decode to
+    start = 0
     for i, token in enumerate(ids):
         pending.append(int(token))
         piece: str = tokenizer.decode(pending, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        start = position
-        if piece and not text.startswith(piece, start) and text.startswith(" " + piece, start):
+        if piece.endswith(_INCOMPLETE) and i + 1 < len(ids) and len(pending) < _LONGEST_PENDING:
+            held = piece
+            continue
+        if not text.startswith(piece, start) and text.startswith(" " + piece, start):
             piece = " " + piece  # sentencepiece drops the space of a word that is decoded alone
-        if piece and not text.startswith(piece, start):
-            if "\ufffd" in piece and i + 1 < len(ids) and len(pending) < 8:
-                continue  # a character that is not complete yet
-            if position < len(text):
+        if not text.startswith(piece, start):
+            if start < len(text):
                 raise ValueError(
                     f"the sampled tokens do not spell the response: token {i} is {piece!r}, and the response goes on "
-                    f"with {text[position : position + 20]!r}. Give align() the text that these ids decode to."
+                    f"with {text[start : start + 20]!r}. Give align() the text that these ids decode to."
                 )
             piece = ""
-        position = start + len(piece)
-        offsets += [(start, position)] * len(pending)
-        pending = []
+        if held and piece.startswith(held):  # the text really has that sign, and this token is behind it
+            offsets += [(start, start + len(held))] * (len(pending) - 1) + [(start + len(held), start + len(piece))]
+        else:
+            offsets += [(start, start + len(piece))] * len(pending)
+        start += len(piece)
+        pending, held = [], ""
     return Tokens(ids=list(ids), offsets=offsets, mask=mask)
 
 
