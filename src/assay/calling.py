@@ -148,9 +148,7 @@ def arguments(call: Call, name: str, batch: Sequence[Trajectory], context: Mappi
     return found
 
 
-def _taker(
-    call: Call, name: str, batch: Sequence[Trajectory], context: Mapping[str, Any]
-) -> Callable[[str], Any]:
+def _taker(call: Call, name: str, batch: Sequence[Trajectory], context: Mapping[str, Any]) -> Callable[[str], Any]:
     single = call.per is Per.TRAJECTORY
 
     def take(source: str) -> Any:

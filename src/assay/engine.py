@@ -13,7 +13,7 @@ import inspect
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
 from typing import Any, Literal
@@ -31,6 +31,13 @@ MAX_SPLITS = 64
 """How often a batch that raised is halved to find the rows that did it, before the rest share the blame."""
 
 
+class _NeedsLoop(Exception):
+    """A plain function returned something to await; the whole call is run again on a loop."""
+
+
+_PASSES = (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, _NeedsLoop)
+
+
 class _Boundary:
     """The one place where a stranger's exception stops: it is kept, and becomes an outcome.
 
@@ -40,18 +47,14 @@ class _Boundary:
     __slots__ = ("error",)
 
     def __enter__(self) -> _Boundary:
-        self.error: BaseException | None = None
+        self.error: BaseException = RewardError("no error")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
-        if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit | asyncio.CancelledError):
+        if error is None or isinstance(error, _PASSES):
             return False
         self.error = error
         return True
-
-
-class _NeedsLoop(Exception):
-    """A plain function returned something to await; the whole call is run again on a loop."""
 
 
 @dataclass
@@ -94,7 +97,7 @@ class Engine:
             return self.score(ask.reward, rows, batch.step, context)
 
         if len(asks) > 1 and any(needs_loop(ask.reward) for ask in asks):
-            return list(await asyncio.gather(*map(answer, asks)))
+            return list(await asyncio.gather(*(answer(ask) for ask in asks)))
         return [await answer(ask) for ask in asks]
 
 
@@ -121,22 +124,23 @@ class _Leaf:
         return outputs
 
     async def _score_singly(self, call: Call) -> list[RewardOutput]:
-        # The hot loop: no await, no boundary object, no lookups beyond what a row needs.
+        # The hot loop: nothing is looked up or made here beyond what a row needs.
         fn, name, plain, clock = call.fn, self.reward.name, call.plain, time.perf_counter
         boundary = _Boundary()
         outputs: list[RewardOutput] = []
         then = clock()
         for t in self.trajectories:
+            output = None
             with boundary:
                 value = fn(t) if plain else fn(**arguments(call, name, (t,), self.context))
-                output = as_output(await _settled(value) if inspect.isawaitable(value) else value, name)
-            if boundary.error is not None:
-                _pass_on(boundary.error)
+                if type(value) not in _SETTLED and inspect.isawaitable(value):
+                    value = await _settled(value)
+                output = as_output(value, name)
+            if output is None:
                 output = failure(boundary.error, name)
             now = clock()
-            output.seconds = now - then  # pyright: ignore[reportPossiblyUnboundVariable]
-            then = now
-            outputs.append(output)  # pyright: ignore[reportPossiblyUnboundVariable]
+            output.seconds, then = now - then, now
+            outputs.append(output)
         return outputs
 
     def _calls(self, call: Call) -> Iterable[list[int]]:
@@ -155,14 +159,13 @@ class _Leaf:
             values = self._invoke(call, rows)
             values = await _settled(values) if inspect.isawaitable(values) else values
             return self._outputs(values, rows, time.perf_counter() - started)
-        _pass_on(boundary.error)
         if call.per is Per.BATCH and len(rows) > 1 and splits[0] > 0 and not isinstance(boundary.error, RewardError):
             # one bad row must not cost its neighbours: halve until it stands alone
             splits[0] -= 1
             middle = len(rows) // 2
             first = await self._call_batch(call, rows[:middle], splits)
             return first + await self._call_batch(call, rows[middle:], splits)
-        return [failure(boundary.error, name) for _ in rows]  # pyright: ignore[reportArgumentType]
+        return [failure(boundary.error, name) for _ in rows]
 
     def _invoke(self, call: Call, rows: Sequence[int]) -> Any:
         batch = [self.trajectories[i] for i in rows]
@@ -181,12 +184,13 @@ class _Leaf:
         outputs: list[RewardOutput] = []
         boundary = _Boundary()
         for value in listed:
+            output = None
             with boundary:
                 output = as_output(value, name)
-            if boundary.error is not None:
+            if output is None:
                 output = failure(boundary.error, name)
-            output.seconds = output.seconds or share  # pyright: ignore[reportPossiblyUnboundVariable]
-            outputs.append(output)  # pyright: ignore[reportPossiblyUnboundVariable]
+            output.seconds = output.seconds or share
+            outputs.append(output)
         return outputs
 
     async def _score_async(self, call: Call) -> list[RewardOutput]:
@@ -203,9 +207,10 @@ class _Leaf:
     async def _await_call(self, call: Call, rows: list[int]) -> list[RewardOutput]:
         contract, name = self.reward.contract, self.reward.name
         limit = contract.timeout if contract.timeout is not None else self.engine.timeout
+        boundary = _Boundary()
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
-            with (boundary := _Boundary()):
+            with boundary:
                 deadline = asyncio.timeout(limit)
                 try:
                     async with deadline:
@@ -219,7 +224,11 @@ class _Leaf:
             if getattr(boundary.error, "outcome", None) is not Outcome.INFRA_ERROR or tried == contract.retries:
                 break
             await asyncio.sleep(min(30.0, 0.5 * 2**tried) * random.uniform(0.5, 1.0))
-        return [failure(boundary.error, name) for _ in rows]  # pyright: ignore
+        return [failure(boundary.error, name) for _ in rows]
+
+
+_SETTLED = frozenset({RewardOutput, float, int, bool, dict, type(None)})
+"""What authors return most: nothing to await, and not worth asking."""
 
 
 def _place(outputs: list[RewardOutput], rows: Sequence[int], values: Sequence[RewardOutput]) -> None:
@@ -235,11 +244,6 @@ async def _settled(value: Any) -> Any:
             value.close()
         raise _NeedsLoop from None
     return await value
-
-
-def _pass_on(error: BaseException | None) -> None:
-    if isinstance(error, _NeedsLoop):
-        raise error
 
 
 def _context(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any]:

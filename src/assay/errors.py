@@ -3,7 +3,7 @@
     AssayError
     ├── UsageError              what was asked for cannot be: the command exits with 2
     │   ├── UnknownName         no such reward, parameter, file or function (with the nearest one that there is)
-    │   ├── ConfigError         a configuration file, or a reward's own parameters, say what cannot be (also a ValueError)
+    │   ├── ConfigError         a configuration or a reward's parameters say what cannot be (a ValueError too)
     │   ├── InputError          the rollouts cannot be read
     │   └── MissingExtra        an optional part is not installed (also an ImportError)
     └── RewardError             a reward did not keep its contract on a row

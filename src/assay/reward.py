@@ -9,16 +9,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from assay.calling import Call, read_signature
-from assay.contract import Contract, Per, name_of, name_of_class, reward
+from assay.contract import Contract, Per, name_of, name_of_class
 from assay.errors import ConfigError
 from assay.types import RewardOutput, Trajectory
 
-__all__ = ["Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "call_of", "reward"]
+__all__ = ["Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "call_of"]
 
 
 class _DerivedName:
@@ -28,7 +27,7 @@ class _DerivedName:
         return name_of_class(owner)
 
 
-class RewardFunction(ABC):
+class RewardFunction:
     """The base of every reward. A subclass overrides one of three; the others follow from it.
 
         def compute_reward(self, trajectory) -> RewardOutput | float | None       one
@@ -132,7 +131,7 @@ class FunctionReward(RewardFunction):
         return {"fn": self.fn, "contract": self.contract, "name": self.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.fn, self.contract, self.name = state["fn"], state["contract"], state["name"]
         self.call = read_signature(self.fn, self.contract)
 
     def __repr__(self) -> str:

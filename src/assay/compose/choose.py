@@ -74,7 +74,9 @@ class Curriculum(Composition):
         return (yield from _chosen(self, batch, rows, lambda _: "no stage"))
 
 
-def _chosen(composition: Composition, batch: Batch, rows: Mapping[str, list[int]], why_none: Callable[[Trajectory], str]) -> Flow:
+def _chosen(
+    composition: Composition, batch: Batch, rows: Mapping[str, list[int]], why_none: Callable[[Trajectory], str]
+) -> Flow:
     known = {name: chosen for name, chosen in rows.items() if name in composition.children}
     columns = yield [Ask(name, composition.children[name], chosen) for name, chosen in known.items()]
     folded: dict[int, RewardOutput] = {}

@@ -46,6 +46,7 @@ class Ask:
 
 Flow: TypeAlias = Generator[list[Ask], list[list[RewardOutput]], list[RewardOutput]]
 
+
 class Composition(RewardFunction):
     """A reward made of others."""
 
