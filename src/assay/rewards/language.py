@@ -46,6 +46,8 @@ class LanguageReward(RewardFunction):
             raise ConfigError(f"reward 'language' needs enough above 0 and at most 1; found {self.enough}.")
         if self.language:
             check_language(self.language)
+        if self.column:
+            self.contract = Contract(columns=(self.column,))
         if self.script:
             self.script = self.script.lower()
             check_script(self.script)

@@ -48,6 +48,8 @@ class JsonSchemaReward(RewardFunction):
         if self.schema is not None:
             self._text = _as_text(self.schema)
             _validator(self._text)
+        else:
+            self.contract = Contract(columns=(self.column,))
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         if self.schema is None and trajectory.metadata.get(self.column) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 from assay.calling import missing_column
 from assay.contract import Contract
@@ -44,7 +44,7 @@ class ToolCallReward(RewardFunction):
     column: str = "ground_truth"
     """Where the expected calls are."""
 
-    contract: ClassVar[Contract]
+    contract = Contract(columns=("ground_truth",))
 
     def __post_init__(self) -> None:
         if self.match not in (known := get_args(How)):

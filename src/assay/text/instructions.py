@@ -161,7 +161,7 @@ def placeholder_count(text: str, arguments: Arguments) -> bool:
 def has_postscript(text: str, arguments: Arguments) -> bool:
     """A postscript that starts with `postscript_marker` (P.S., P.P.S), at the start of a line."""
     marker = re.escape(str(arguments.get("postscript_marker", "P.S.")).strip().lower().rstrip("."))
-    return bool(re.search(rf"^[ \t*_]{{0,8}}{marker}\.?[ \t*_:]{{0,8}}\S", text.lower().replace("p. ", "p."), re.M))
+    return bool(re.search(rf"^[ \t*_]{{0,8}}{marker}\.?+[ \t*_:]{{0,8}}+\S", text.lower().replace("p. ", "p."), re.M))
 
 
 # -- format ----------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ OWN_SCRIPT = {
 """Languages that their script tells: of the languages written in it, each is by far the most written."""
 
 _MATH = re.compile(r"\$\$[^$]*\$\$|\$[^$\n]*\$|\\\((?:[^\\\n]|\\(?![()]))*+\\\)|https?://\S+|</?[a-z_]{1,20}>")
-_CODE = re.compile(r"`[^`\n]*`")
+_CODE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[^\n]*$|`[^`\n]*`", re.MULTILINE)
 _PIECES = 40
 _PIECE = 1000  # characters of a text that are classified at once, and how many such pieces at most
 
