@@ -129,7 +129,7 @@ def warm_up(model: Any, tokenizer: Any, seed: int, steps: int = 80, task: ToyTas
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        loss = float(output.loss)
+        loss = float(output.loss.detach())
     return loss
 
 

@@ -11,10 +11,12 @@ result = trainer.train()
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import re
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,8 @@ from assay.train.config import TrainConfig
 from assay.train.sampler import TransformersSampler
 from assay.train.state import load_reward_state, save_reward_state
 from assay.train.watch import StepCallback, StepResult, Watch
+
+_CHECKPOINTING = ("activation_checkpointing", "gradient_checkpointing")  # its name since transformers 5.23, and before
 
 __all__ = ["StepResult", "TrainResult", "Trainer", "find_reward"]
 
@@ -77,7 +81,8 @@ class Trainer:
         self._build()
         before = self.measure(rows)
         trainer = self._trl(rows)
-        with self.watch:
+        with self.watch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # TRL's own use of names that transformers has renamed
             trainer.train(resume_from_checkpoint=self.config.training.resume_from)
         after = self.measure(rows)
         history = list(trainer.state.log_history)
@@ -147,11 +152,12 @@ class Trainer:
     def _arguments(self) -> dict[str, Any]:
         own = self.config.training
         cuda = require("torch", "train", "training").cuda.is_available()
+        known = {f.name for f in dataclasses.fields(require("trl", "train", "training").GRPOConfig)}
         return {
             "output_dir": str(self.output_dir),
             "use_cpu": not cuda,
             "bf16": cuda,
-            "gradient_checkpointing": cuda,
+            next(name for name in _CHECKPOINTING if name in known): cuda,
             "dataloader_pin_memory": cuda,
             "report_to": self._sinks(),
             "seed": self.config.seed,
@@ -207,7 +213,7 @@ def find_reward(spec: Any, files: Sequence[str] = ()) -> RewardFunction:
         if re.search(rf"^(?:async\s+)?(?:def|class)\s+{spec}\b|^{spec}\s*[:=]", Path(file).read_text("utf-8"), re.M):
             return load_reward(f"{file}:{spec}")
     raise UnknownName(
-        f"there is no reward {spec!r}: it is no built-in, and not defined in {' or '.join(there or files) or 'a file'}. "
+        f"there is no reward {spec!r}: it is no built-in, and not defined in {' or '.join(there or files)}. "
         f"Name where it is: file.py:{spec}, or package.module.{spec}."
     )
 
