@@ -255,11 +255,11 @@ def _context(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any
     return {**base, "trainer_state": SimpleNamespace(global_step=step or 0), **(given or {})}
 
 
-def leaves(reward: RewardFunction) -> Iterable[RewardFunction]:
-    """The rewards that do the work, without the compositions around them."""
+def leaves(reward: RewardFunction, of_every_row: bool = False) -> Iterable[RewardFunction]:
+    """The rewards that do the work, without the compositions around them; or only those that every row is put to."""
     if isinstance(reward, Composition):
-        for child in reward.children.values():
-            yield from leaves(child)
+        for child in reward.children.values() if reward.asks_all or not of_every_row else ():
+            yield from leaves(child, of_every_row)
     else:
         yield reward
 
@@ -299,7 +299,9 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    (output,) = _run(reward, [Trajectory.of(trajectory)], None, None, None)
+    row = Trajectory.of(trajectory)
+    check_columns(reward, row)
+    (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
         raise OUTCOME_ERRORS[output.outcome](output.error)
     return output
@@ -364,7 +366,7 @@ def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, An
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
     """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without."""
-    for leaf in leaves(reward):
+    for leaf in leaves(reward, of_every_row=True):
         for column in required_columns(leaf):
             if column == "ground_truth" and row.ground_truth is None:
                 raise missing_column(leaf.name, column, row)
