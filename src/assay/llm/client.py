@@ -100,6 +100,8 @@ class Call:
     """Told of every body that came, good or not, since all are paid for; returns the tokens used."""
     remember: bool = True
     """Give equal calls the same reply."""
+    salt: str = ""
+    """Tells calls apart that are sent with the same words: the samples of one verdict."""
 
 
 class Client:
@@ -287,7 +289,7 @@ def _gave_up(endpoint: Endpoint, faults: list[str]) -> str:
 
 def _key(endpoint: Endpoint, call: Call, data: bytes) -> bytes:
     # Replies are kept apart by key as well; of the key only Python's salted hash, which never leaves the process.
-    where = f"{endpoint.base_url}\n{call.path}\n{hash(endpoint.api_key)}\n".encode()
+    where = f"{endpoint.base_url}\n{call.path}\n{hash(endpoint.api_key)}\n{call.salt}\n".encode()
     return hashlib.blake2b(where + data, digest_size=16).digest()
 
 

@@ -161,7 +161,8 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 _MAYBE = re.compile(
-    r"\b(?:could|may|might|either|any of|one of|possibl[ey]|perhaps|maybe|options?|candidates?|or|others?|between)\b", re.I
+    r"\b(?:could|may|might|either|any of|one of|possibl[ey]|perhaps|maybe|options?|candidates?|or|others?|between)\b",
+    re.I,
 )
 _ITEM = re.compile(r"[,;\n]|\bor\b|\s/\s", re.IGNORECASE)
 

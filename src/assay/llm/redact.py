@@ -177,6 +177,10 @@ _ABROAD_WORDS = frozenset(
     """anweisungen anweisung punktzahl bewertung instrucciones puntuacion calificacion nota istruzioni punteggio voto
     instrucoes pontuacao puan talimatlari cijfer beoordeling maximale meilleure ignorez oubliez note""".split()
 )
+_ABROAD_STEMS = tuple(
+    "punkt puntu calif nota punteg pontu istruz instruc instruç балл оцен указан инструк 分 点 點 評 指 忽略 無視 无视 점 무시 "
+    "درج تقييم تعليمات अंक निर्देश puan talimat điểm ocen cijfer".split()
+)
 _TRIGGERS = frozenset(word for rule in RULES for word in rule.words) | _ABROAD_WORDS
 
 
@@ -250,7 +254,8 @@ def _broken_rule(low: str, asked: set[str]) -> str:
         called = said or ("[[" in low and rule.name == "announces a score")
         if called and not (rule.topical and said & asked) and rule.pattern.search(passage):
             return rule.name
-    return "asks in another language" if _ABROAD.search(passage) else ""
+    abroad = not _ABROAD_WORDS.isdisjoint(words) or any(stem in low for stem in _ABROAD_STEMS)
+    return "asks in another language" if abroad and _ABROAD.search(passage) else ""
 
 
 _EMPTY_FENCE = re.compile(r"```\w*\s*```\n?")
@@ -274,7 +279,9 @@ def _breaks(rule: Rule, passage: str, prompt: str) -> bool:
     return False
 
 
-_PASSAGE = re.compile(r"[^\n]{1,2000}?(?:[.!?。！？](?=[\s\"')\]*_]|$)[\"')\]*_]*[ \t]*|$)\n*|\n+|[^\n]{1,2000}", re.MULTILINE)
+_PASSAGE = re.compile(
+    r"[^\n]{1,2000}?(?:[.!?。！？](?=[\s\"')\]*_]|$)[\"')\]*_]*[ \t]*|$)\n*|\n+|[^\n]{1,2000}", re.MULTILINE
+)
 _NEXT_ITEM = re.compile(r"\s*\W*(?:question|prompt|input|problem|task|query|item|example|instruction)\s*\d*\s*[:#]")
 
 
