@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from assay._version import __version__
+from assay._version import __version__ as __version__
 
 _HOMES = {
     "types": ("Message", "Outcome", "RewardOutput", "Tokens", "Trajectory"),
@@ -32,7 +32,8 @@ _HOMES = {
         "UsageError",
         "WrongOutput",
     ),
-    "reward": ("Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "reward"),
+    "contract": ("Contract", "Per", "declare"),
+    "reward": ("FunctionReward", "RewardFunction", "as_reward"),
     "compose": (
         "ByTask",
         "Clip",
@@ -47,7 +48,6 @@ _HOMES = {
         "Term",
     ),
     "engine": ("Engine", "score"),
-    "load": ("load",),
 }
 """Module -> the public names that live in it. One line here makes a name public."""
 

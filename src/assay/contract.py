@@ -56,10 +56,10 @@ class Contract:
     """Columns that it cannot do without; a function's come from its parameter names."""
 
 
-def reward(name: str = "", **declared: Any) -> Callable[[F], F]:
+def declare(name: str = "", **declared: Any) -> Callable[[F], F]:
     """Mark a function with its `Contract`. The function itself is returned, unchanged.
 
-    Example: `@reward(timeout=1.0, workers=True)` above `def slow(response): ...`.
+    Example: `@declare(timeout=1.0, workers=True)` above `def slow(response): ...`.
     """
     contract = _contract(declared)
 
@@ -101,4 +101,4 @@ def is_async(fn: Any) -> bool:
     """Whether calling it gives something to await: a coroutine function, a partial of one, an async `__call__`."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(type(fn), "__call__", None))
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(type(fn), "__call__", None))  # noqa: B004

@@ -13,7 +13,7 @@ import inspect
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
 from typing import Any, Literal
@@ -25,10 +25,17 @@ from assay.errors import OUTCOME_ERRORS, MissingColumn, RewardError, RewardTimeo
 from assay.loop import drive, run
 from assay.returned import as_output, failure
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
 
 MAX_SPLITS = 64
 """How often a batch that raised is halved to find the rows that did it, before the rest share the blame."""
+
+
+class _NeedsLoop(Exception):
+    """A plain function returned something to await; the whole call is run again on a loop."""
+
+
+_PASSES = (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, _NeedsLoop)
 
 
 class _Boundary:
@@ -40,18 +47,14 @@ class _Boundary:
     __slots__ = ("error",)
 
     def __enter__(self) -> _Boundary:
-        self.error: BaseException | None = None
+        self.error: BaseException = RewardError("no error")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
-        if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit | asyncio.CancelledError):
+        if error is None or isinstance(error, _PASSES):
             return False
         self.error = error
         return True
-
-
-class _NeedsLoop(Exception):
-    """A plain function returned something to await; the whole call is run again on a loop."""
 
 
 @dataclass
@@ -94,7 +97,7 @@ class Engine:
             return self.score(ask.reward, rows, batch.step, context)
 
         if len(asks) > 1 and any(needs_loop(ask.reward) for ask in asks):
-            return list(await asyncio.gather(*map(answer, asks)))
+            return list(await asyncio.gather(*(answer(ask) for ask in asks)))
         return [await answer(ask) for ask in asks]
 
 
@@ -121,22 +124,23 @@ class _Leaf:
         return outputs
 
     async def _score_singly(self, call: Call) -> list[RewardOutput]:
-        # The hot loop: no await, no boundary object, no lookups beyond what a row needs.
+        # The hot loop: nothing is looked up or made here beyond what a row needs.
         fn, name, plain, clock = call.fn, self.reward.name, call.plain, time.perf_counter
         boundary = _Boundary()
         outputs: list[RewardOutput] = []
         then = clock()
         for t in self.trajectories:
+            output = None
             with boundary:
                 value = fn(t) if plain else fn(**arguments(call, name, (t,), self.context))
-                output = as_output(await _settled(value) if inspect.isawaitable(value) else value, name)
-            if boundary.error is not None:
-                _pass_on(boundary.error)
+                if type(value) not in _SETTLED and inspect.isawaitable(value):
+                    value = await _settled(value)
+                output = as_output(value, name)
+            if output is None:
                 output = failure(boundary.error, name)
             now = clock()
-            output.seconds = now - then  # pyright: ignore[reportPossiblyUnboundVariable]
-            then = now
-            outputs.append(output)  # pyright: ignore[reportPossiblyUnboundVariable]
+            output.seconds, then = now - then, now
+            outputs.append(output)
         return outputs
 
     def _calls(self, call: Call) -> Iterable[list[int]]:
@@ -155,14 +159,13 @@ class _Leaf:
             values = self._invoke(call, rows)
             values = await _settled(values) if inspect.isawaitable(values) else values
             return self._outputs(values, rows, time.perf_counter() - started)
-        _pass_on(boundary.error)
         if call.per is Per.BATCH and len(rows) > 1 and splits[0] > 0 and not isinstance(boundary.error, RewardError):
             # one bad row must not cost its neighbours: halve until it stands alone
             splits[0] -= 1
             middle = len(rows) // 2
             first = await self._call_batch(call, rows[:middle], splits)
             return first + await self._call_batch(call, rows[middle:], splits)
-        return [failure(boundary.error, name) for _ in rows]  # pyright: ignore[reportArgumentType]
+        return [failure(boundary.error, name) for _ in rows]
 
     def _invoke(self, call: Call, rows: Sequence[int]) -> Any:
         batch = [self.trajectories[i] for i in rows]
@@ -181,12 +184,13 @@ class _Leaf:
         outputs: list[RewardOutput] = []
         boundary = _Boundary()
         for value in listed:
+            output = None
             with boundary:
                 output = as_output(value, name)
-            if boundary.error is not None:
+            if output is None:
                 output = failure(boundary.error, name)
-            output.seconds = output.seconds or share  # pyright: ignore[reportPossiblyUnboundVariable]
-            outputs.append(output)  # pyright: ignore[reportPossiblyUnboundVariable]
+            output.seconds = output.seconds or share
+            outputs.append(output)
         return outputs
 
     async def _score_async(self, call: Call) -> list[RewardOutput]:
@@ -203,9 +207,10 @@ class _Leaf:
     async def _await_call(self, call: Call, rows: list[int]) -> list[RewardOutput]:
         contract, name = self.reward.contract, self.reward.name
         limit = contract.timeout if contract.timeout is not None else self.engine.timeout
+        boundary = _Boundary()
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
-            with (boundary := _Boundary()):
+            with boundary:
                 deadline = asyncio.timeout(limit)
                 try:
                     async with deadline:
@@ -219,7 +224,11 @@ class _Leaf:
             if getattr(boundary.error, "outcome", None) is not Outcome.INFRA_ERROR or tried == contract.retries:
                 break
             await asyncio.sleep(min(30.0, 0.5 * 2**tried) * random.uniform(0.5, 1.0))
-        return [failure(boundary.error, name) for _ in rows]  # pyright: ignore
+        return [failure(boundary.error, name) for _ in rows]
+
+
+_SETTLED = frozenset({RewardOutput, float, int, bool, dict, type(None)})
+"""What authors return most: nothing to await, and not worth asking."""
 
 
 def _place(outputs: list[RewardOutput], rows: Sequence[int], values: Sequence[RewardOutput]) -> None:
@@ -237,11 +246,6 @@ async def _settled(value: Any) -> Any:
     return await value
 
 
-def _pass_on(error: BaseException | None) -> None:
-    if isinstance(error, _NeedsLoop):
-        raise error
-
-
 def _context(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
     def log_extra(column: str, values: Sequence[Any]) -> None: ...
 
@@ -251,11 +255,11 @@ def _context(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any
     return {**base, "trainer_state": SimpleNamespace(global_step=step or 0), **(given or {})}
 
 
-def leaves(reward: RewardFunction) -> Iterable[RewardFunction]:
-    """The rewards that do the work, without the compositions around them."""
+def leaves(reward: RewardFunction, of_every_row: bool = False) -> Iterable[RewardFunction]:
+    """The rewards that do the work, without the compositions around them; or only those that every row is put to."""
     if isinstance(reward, Composition):
-        for child in reward.children.values():
-            yield from leaves(child)
+        for child in reward.children.values() if reward.asks_all or not of_every_row else ():
+            yield from leaves(child, of_every_row)
     else:
         yield reward
 
@@ -275,16 +279,17 @@ def score(
     step: int | None = None,
     on_failure: Literal["carry", "raise"] = "carry",
     engine: Engine | None = None,
+    context: Mapping[str, Any] | None = None,
 ) -> list[RewardOutput]:
     """Score rows (trajectories, dicts, message lists or responses) with any reward; one output for each, in order.
 
     A failure is carried as the row's outcome, or raised at the first one with `on_failure="raise"`. Works in scripts,
-    threads, and inside a running event loop.
+    threads, and inside a running event loop. `context` is what a trainer hands along: its loggers and its state.
 
     >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
     [1.0, 0.0]
     """
-    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, None, engine)
+    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
             if output.outcome in FAILURES:
@@ -294,7 +299,9 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    (output,) = _run(reward, [Trajectory.of(trajectory)], None, None, None)
+    row = Trajectory.of(trajectory)
+    check_columns(reward, row)
+    (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
         raise OUTCOME_ERRORS[output.outcome](output.error)
     return output
@@ -310,7 +317,7 @@ def call(
     if trajectories is not None:
         rows = [Trajectory.of(row) for row in trajectories]
         if ground_truths is not None:
-            rows = [_with_truth(t, truth) for t, truth in zip(rows, ground_truths, strict=True)]
+            rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
         outputs = _run(reward, rows, None, None, None)
         return [math.nan if output.reward is None else output.reward for output in outputs]
     if "completions" not in columns:
@@ -318,7 +325,7 @@ def call(
             f"reward {reward.name!r} is called with trajectories (and ground_truths), or with TRL's keywords "
             f"prompts= and completions=; found {sorted(columns) or 'nothing'}."
         )
-    rows, context = _from_trl(columns)
+    rows, context = from_trl(columns)
     if rows:
         check_columns(reward, rows[0])
     state = context.get("trainer_state")
@@ -331,10 +338,20 @@ def _with_truth(trajectory: Trajectory, truth: Any) -> Trajectory:
     return own
 
 
+def _repeated(truths: Sequence[Any], rows: Sequence[Trajectory]) -> list[Any]:
+    """One truth for each row; one for each prompt will do where the rows are several samples of each, in order."""
+    each = len(rows) // len(truths) if truths else 0
+    blocks = [rows[i * each : (i + 1) * each] for i in range(len(truths))]
+    if each * len(truths) == len(rows) and all(len({t.group_id for t in block}) == 1 for block in blocks):
+        return [truth for truth in truths for _ in range(each)]
+    return list(truths)
+
+
 _NOT_COLUMNS = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 
 
-def _from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, Any]]:
+def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, Any]]:
+    """The trajectories in a call with TRL's keywords, and what comes from the call itself: the step, the loggers."""
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
@@ -342,12 +359,14 @@ def _from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, A
         Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
         for i in range(len(completions))
     ]
+    for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
+        row.tokens = Tokens(ids=ids)
     return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
     """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without."""
-    for leaf in leaves(reward):
+    for leaf in leaves(reward, of_every_row=True):
         for column in required_columns(leaf):
             if column == "ground_truth" and row.ground_truth is None:
                 raise missing_column(leaf.name, column, row)

@@ -1,4 +1,4 @@
-"""Run a coroutine to its end from plain code: in a script, in a thread, inside a notebook's or a trainer's running loop.
+"""Run a coroutine to its end from plain code: in a script, a thread, inside a notebook's or a trainer's own loop.
 
 What never waits is driven on the spot. What waits runs on one background loop a process, so that connections opened by
 one call are there for the next.

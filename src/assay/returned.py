@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, cast
 
 from assay.errors import WrongOutput
@@ -13,20 +13,21 @@ from assay.types import Outcome, RewardOutput
 def as_output(value: Any, name: str) -> RewardOutput:
     """Read what an author returned for one trajectory. What is no reward raises `WrongOutput`, and is never a zero."""
     kind = type(value)
+    if kind is RewardOutput:
+        given = value.reward
+        if given is not None and not (type(given) is float and isfinite(given)):
+            value.reward = _finite(_number(given, name), name)
+        return value
     if kind is float or kind is int or kind is bool:
         return RewardOutput(_finite(float(value), name))
-    if kind is RewardOutput:
-        if value.reward is not None:
-            value.reward = _finite(_number(value.reward, name), name)
-        return value
     if value is None:
         return RewardOutput(None, error=f"reward {name!r} abstained")
     if isinstance(value, Mapping):
         return _from_dict(cast("Mapping[str, Any]", value), name)
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
         return RewardOutput(_maybe(value[0], name), metadata=dict(cast("Mapping[str, Any]", value[1])))
-    if isinstance(value, RewardOutput) or hasattr(value, "reward"):  # another library's output type
-        return RewardOutput(_maybe(value.reward, name), metadata=dict(getattr(value, "metadata", None) or {}))
+    if (given := getattr(value, "reward", value)) is not value:  # another library's output type
+        return RewardOutput(_maybe(given, name), metadata=dict(getattr(value, "metadata", None) or {}))
     return RewardOutput(_finite(_number(value, name), name))
 
 
@@ -54,7 +55,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _finite(number: float, name: str) -> float:
-    if not math.isfinite(number):
+    if not isfinite(number):
         raise WrongOutput(f"reward {name!r} returned {number}; needed a finite number, or None for 'not scored'.")
     return number
 
@@ -62,6 +63,8 @@ def _finite(number: float, name: str) -> float:
 def failure(error: BaseException, name: str) -> RewardOutput:
     """The output that stands for an exception: its outcome and its message, never a number."""
     outcome = getattr(error, "outcome", Outcome.GRADER_ERROR)
-    text = str(error) if isinstance(error, Exception) and hasattr(error, "outcome") else f"{type(error).__name__}: {error}"
+    text = (
+        str(error) if isinstance(error, Exception) and hasattr(error, "outcome") else f"{type(error).__name__}: {error}"
+    )
     prefix = "" if f"{name!r}" in text else f"reward {name!r}: "
     return RewardOutput.failed(outcome, prefix + text)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from abc import ABC
+import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from assay.calling import Call, read_signature
-from assay.contract import Contract, Per, name_of, name_of_class, reward
+from assay.contract import Contract, Per, name_of, name_of_class
 from assay.errors import ConfigError
 from assay.types import RewardOutput, Trajectory
 
-__all__ = ["Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "call_of", "reward"]
+__all__ = ["Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "call_of"]
 
 
 class _DerivedName:
@@ -28,7 +29,28 @@ class _DerivedName:
         return name_of_class(owner)
 
 
-class RewardFunction(ABC):
+_named: dict[str, weakref.ref[Any]] = {}
+
+
+class _CallableName:
+    """What trainers call a reward in their logs: its name, or name_2, name_3 ... where another one has that already.
+
+    TRL merges two functions of one name into one curve, without a word. The name stays from the first time that it is
+    asked for, also through pickling, and an instance may set its own.
+    """
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        if instance is None:
+            return owner.__name__
+        taken = {name for name, ref in _named.items() if (other := ref()) is not None and other is not instance}
+        names = itertools.chain([instance.name], (f"{instance.name}_{k}" for k in itertools.count(2)))
+        name = next(name for name in names if name not in taken)
+        _named[name] = weakref.ref(instance)
+        instance.__dict__["__name__"] = name
+        return name
+
+
+class RewardFunction:
     """The base of every reward. A subclass overrides one of three; the others follow from it.
 
         def compute_reward(self, trajectory) -> RewardOutput | float | None       one
@@ -39,6 +61,7 @@ class RewardFunction(ABC):
     """
 
     name: str = cast("str", _DerivedName())
+    __name__: str = cast("str", _CallableName())
     contract: Contract = Contract()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> RewardFunction:
@@ -132,7 +155,7 @@ class FunctionReward(RewardFunction):
         return {"fn": self.fn, "contract": self.contract, "name": self.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.fn, self.contract, self.name = state["fn"], state["contract"], state["name"]
         self.call = read_signature(self.fn, self.contract)
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscored
 from assay.compose.schedule import Schedule, weight_at
@@ -53,7 +53,7 @@ class CompositeReward(Composition):
         name: str = "composite",
     ) -> None:
         self.name = name
-        self.on_missing = _policy(on_missing)
+        self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
         self.children = {t.name: t.reward for t in self.terms}
         self._fixed = None if any(not isinstance(t.weight, float) for t in self.terms) else self.weights(0)
@@ -97,60 +97,52 @@ class _Missing:
     composite: CompositeReward
     batch: Batch
     parts: list[dict[str, RewardOutput]]
-    dropped: dict[str, str] = field(default_factory=dict[str, str])
+    dropped: set[str] = field(default_factory=set[str])
+    groups: dict[str, list[int]] | None = None
 
     def fold(self, i: int, parts: dict[str, RewardOutput], weights: Mapping[str, float]) -> RewardOutput:
-        values, said = self._stand_ins(i, parts)
+        """Fold one row that lacks something, and say in its metadata what was lacking and what was done."""
+        values = {name: part.reward for name, part in parts.items() if part.reward is not None}
+        said: dict[str, str] = {}
+        policies: set[Policy] = set()
+        for name, part in parts.items():
+            if part.reward is None:
+                policy = self._policy(name)
+                said[name] = f"{part.outcome}: {part.error or 'no reason given'} ({policy})"
+                stand_in = self._group_mean(i, name) if policy == "impute" else policy
+                if isinstance(stand_in, float):
+                    values[name] = stand_in
+                elif weights[name]:
+                    policies.add(policy)
         metadata: dict[str, Any] = {"weights": dict(weights), "missing": said}
-        lacking = [n for n in said if n not in values and weights[n] != 0.0]
-        unscorable = not any(weights[n] for n in values) or any(self._policy(n) != "reweight" for n in lacking)
-        if unscorable:
-            for name in lacking:
-                if self._policy(name) == "drop_group":
-                    group = self.batch.trajectories[i].group_id
-                    self.dropped[group] = f"component {name!r} was not scored for a row of this group"
+        if policies - {"reweight"} or not any(weights[name] for name in values):
+            if "drop_group" in policies:
+                self.dropped.add(self.batch.trajectories[i].group_id)
             return unscored(parts, metadata)
-        whole = sum(abs(w) for w in weights.values())
-        share = sum(abs(weights[n]) for n in values)
-        total = sum(weights[n] * v for n, v in values.items()) * (whole / share if lacking else 1.0)
+        total = sum(weights[name] * value for name, value in values.items())
+        if policies:  # the rest carries the weight of what is lacking
+            total *= sum(map(abs, weights.values())) / sum(abs(weights[name]) for name in values)
         return RewardOutput(total, metadata=metadata, components=parts)
 
     def _policy(self, name: str) -> Policy:
-        term = next(t for t in self.composite.terms if t.name == name)
-        return self.composite.on_missing if term.on_missing is None else term.on_missing
-
-    def _stand_ins(self, i: int, parts: Mapping[str, RewardOutput]) -> tuple[dict[str, float], dict[str, str]]:
-        values: dict[str, float] = {}
-        said: dict[str, str] = {}
-        for name, part in parts.items():
-            if part.reward is not None:
-                values[name] = part.reward
-                continue
-            policy = self._policy(name)
-            stand_in = self._group_mean(i, name) if policy == "impute" else policy
-            if isinstance(stand_in, float):
-                values[name] = stand_in
-            said[name] = f"{part.outcome}: {part.error or 'no reason given'} ({policy})"
-        return values, said
+        for term in self.composite.terms:
+            if term.name == name and term.on_missing is not None:
+                return term.on_missing
+        return self.composite.on_missing
 
     def _group_mean(self, i: int, name: str) -> float | None:
-        mine = self.batch.trajectories[i].group_id
-        scored = [
-            p[name].reward or 0.0
-            for t, p in zip(self.batch.trajectories, self.parts, strict=True)
-            if t.group_id == mine and p[name].reward is not None
-        ]
+        if self.groups is None:
+            self.groups = self.batch.groups()
+        parts = [self.parts[k][name].reward for k in self.groups[self.batch.trajectories[i].group_id]]
+        scored = [r for r in parts if r is not None]
         return sum(scored) / len(scored) if scored else None
 
     def drop_groups(self, folded: list[RewardOutput]) -> list[RewardOutput]:
-        if not self.dropped:
-            return folded
-        for i, t in enumerate(self.batch.trajectories):
-            if t.group_id in self.dropped and folded[i].reward is not None:
-                whole = folded[i]
-                folded[i] = RewardOutput(
-                    None, metadata=whole.metadata, components=whole.components, error=self.dropped[t.group_id]
-                )
+        """Take the number from every row of a group that is to be dropped."""
+        why = "dropped with its group: a component was not scored for another row of it"
+        for i, t in enumerate(self.batch.trajectories if self.dropped else ()):
+            if t.group_id in self.dropped and (whole := folded[i]).reward is not None:
+                folded[i] = RewardOutput(None, metadata=whole.metadata, components=whole.components, error=why)
         return folded
 
 
@@ -184,5 +176,5 @@ def _policy(policy: Any) -> Policy:
     if isinstance(policy, int | float) and not isinstance(policy, bool) and math.isfinite(policy):
         return float(policy)
     if policy in ("reweight", "skip", "drop_group", "impute"):
-        return cast("Policy", policy)
+        return policy
     raise ConfigError(f"on_missing is 'reweight', 'skip', 'drop_group', 'impute' or a number; found {policy!r}.")
