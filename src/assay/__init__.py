@@ -48,6 +48,20 @@ _HOMES = {
         "Term",
     ),
     "engine": ("Engine", "score"),
+    "load": ("load_reward",),
+    "record": ("Run",),
+    "rewards.format": ("CodeBlockReward", "FormatReward", "TagCountReward", "match_format_exactly"),
+    "rewards.keyword": ("KeywordReward",),
+    "rewards.length": ("CosineLengthReward", "GroupLengthReward", "LengthReward", "OverlongPenalty"),
+    "rewards.repetition": ("RepetitionReward",),
+    "advantage": (
+        "DrGRPOAdvantage",
+        "GAE",
+        "GDPOAdvantage",
+        "GRPOAdvantage",
+        "RLOOAdvantage",
+        "ReinforcePlusPlusAdvantage",
+    ),
 }
 """Module -> the public names that live in it. One line here makes a name public."""
 

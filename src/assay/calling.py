@@ -184,7 +184,9 @@ ALIASES = {
 
 def missing_column(name: str, column: str, row: Mapping[str, Any]) -> MissingColumn:
     """The error for a column that a reward needs and the row does not have."""
-    has = [key for key in row if key != "metadata" and row[key] not in (None, "", ())]
+    derived = isinstance(row, Trajectory) and not row.messages  # its messages are made from prompt and response
+    unseen = ("metadata", "messages") if derived else ("metadata",)
+    has = [key for key in row if key not in unseen and row[key] not in (None, "", ())]
     near = [a for a in ALIASES.get(column, ()) if a in has]
     hint = f" Rename it: --rename {near[0]}={column}" if near else did_you_mean(column, has)
     return MissingColumn(

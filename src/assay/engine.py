@@ -25,7 +25,7 @@ from assay.errors import OUTCOME_ERRORS, MissingColumn, RewardError, RewardTimeo
 from assay.loop import drive, run
 from assay.returned import as_output, failure
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
 
 MAX_SPLITS = 64
 """How often a batch that raised is halved to find the rows that did it, before the rest share the blame."""
@@ -255,11 +255,11 @@ def _context(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any
     return {**base, "trainer_state": SimpleNamespace(global_step=step or 0), **(given or {})}
 
 
-def leaves(reward: RewardFunction) -> Iterable[RewardFunction]:
-    """The rewards that do the work, without the compositions around them."""
+def leaves(reward: RewardFunction, of_every_row: bool = False) -> Iterable[RewardFunction]:
+    """The rewards that do the work, without the compositions around them; or only those that every row is put to."""
     if isinstance(reward, Composition):
-        for child in reward.children.values():
-            yield from leaves(child)
+        for child in reward.children.values() if reward.asks_all or not of_every_row else ():
+            yield from leaves(child, of_every_row)
     else:
         yield reward
 
@@ -279,16 +279,17 @@ def score(
     step: int | None = None,
     on_failure: Literal["carry", "raise"] = "carry",
     engine: Engine | None = None,
+    context: Mapping[str, Any] | None = None,
 ) -> list[RewardOutput]:
     """Score rows (trajectories, dicts, message lists or responses) with any reward; one output for each, in order.
 
     A failure is carried as the row's outcome, or raised at the first one with `on_failure="raise"`. Works in scripts,
-    threads, and inside a running event loop.
+    threads, and inside a running event loop. `context` is what a trainer hands along: its loggers and its state.
 
     >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
     [1.0, 0.0]
     """
-    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, None, engine)
+    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
             if output.outcome in FAILURES:
@@ -298,7 +299,9 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    (output,) = _run(reward, [Trajectory.of(trajectory)], None, None, None)
+    row = Trajectory.of(trajectory)
+    check_columns(reward, row)
+    (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
         raise OUTCOME_ERRORS[output.outcome](output.error)
     return output
@@ -314,7 +317,7 @@ def call(
     if trajectories is not None:
         rows = [Trajectory.of(row) for row in trajectories]
         if ground_truths is not None:
-            rows = [_with_truth(t, truth) for t, truth in zip(rows, ground_truths, strict=True)]
+            rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
         outputs = _run(reward, rows, None, None, None)
         return [math.nan if output.reward is None else output.reward for output in outputs]
     if "completions" not in columns:
@@ -322,7 +325,7 @@ def call(
             f"reward {reward.name!r} is called with trajectories (and ground_truths), or with TRL's keywords "
             f"prompts= and completions=; found {sorted(columns) or 'nothing'}."
         )
-    rows, context = _from_trl(columns)
+    rows, context = from_trl(columns)
     if rows:
         check_columns(reward, rows[0])
     state = context.get("trainer_state")
@@ -335,10 +338,20 @@ def _with_truth(trajectory: Trajectory, truth: Any) -> Trajectory:
     return own
 
 
+def _repeated(truths: Sequence[Any], rows: Sequence[Trajectory]) -> list[Any]:
+    """One truth for each row; one for each prompt will do where the rows are several samples of each, in order."""
+    each = len(rows) // len(truths) if truths else 0
+    blocks = [rows[i * each : (i + 1) * each] for i in range(len(truths))]
+    if each * len(truths) == len(rows) and all(len({t.group_id for t in block}) == 1 for block in blocks):
+        return [truth for truth in truths for _ in range(each)]
+    return list(truths)
+
+
 _NOT_COLUMNS = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 
 
-def _from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, Any]]:
+def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, Any]]:
+    """The trajectories in a call with TRL's keywords, and what comes from the call itself: the step, the loggers."""
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
@@ -346,12 +359,14 @@ def _from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, A
         Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
         for i in range(len(completions))
     ]
+    for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
+        row.tokens = Tokens(ids=ids)
     return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
     """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without."""
-    for leaf in leaves(reward):
+    for leaf in leaves(reward, of_every_row=True):
         for column in required_columns(leaf):
             if column == "ground_truth" and row.ground_truth is None:
                 raise missing_column(leaf.name, column, row)

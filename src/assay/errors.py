@@ -7,7 +7,7 @@
     │   ├── InputError          the rollouts cannot be read
     │   └── MissingExtra        an optional part is not installed (also an ImportError)
     └── RewardError             a reward did not keep its contract on a row
-        ├── MissingColumn       it names a column that the row does not have
+        ├── MissingColumn       it names a column that the row does not have (a UsageError too)
         ├── WrongOutput         it returned what is no reward, or not one for each row
         ├── RewardTimeout       it was stopped at its deadline
         └── InfraError          what it depends on failed; rewards raise this one themselves
@@ -56,7 +56,7 @@ class RewardError(AssayError):
     outcome = Outcome.GRADER_ERROR
 
 
-class MissingColumn(RewardError):
+class MissingColumn(RewardError, UsageError):
     """The reward names a column that the row does not have."""
 
 

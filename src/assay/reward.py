@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -27,6 +29,27 @@ class _DerivedName:
         return name_of_class(owner)
 
 
+_named: dict[str, weakref.ref[Any]] = {}
+
+
+class _CallableName:
+    """What trainers call a reward in their logs: its name, or name_2, name_3 ... where another one has that already.
+
+    TRL merges two functions of one name into one curve, without a word. The name stays from the first time that it is
+    asked for, also through pickling, and an instance may set its own.
+    """
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        if instance is None:
+            return owner.__name__
+        taken = {name for name, ref in _named.items() if (other := ref()) is not None and other is not instance}
+        names = itertools.chain([instance.name], (f"{instance.name}_{k}" for k in itertools.count(2)))
+        name = next(name for name in names if name not in taken)
+        _named[name] = weakref.ref(instance)
+        instance.__dict__["__name__"] = name
+        return name
+
+
 class RewardFunction:
     """The base of every reward. A subclass overrides one of three; the others follow from it.
 
@@ -38,6 +61,7 @@ class RewardFunction:
     """
 
     name: str = cast("str", _DerivedName())
+    __name__: str = cast("str", _CallableName())
     contract: Contract = Contract()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> RewardFunction:

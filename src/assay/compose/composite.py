@@ -53,7 +53,7 @@ class CompositeReward(Composition):
         name: str = "composite",
     ) -> None:
         self.name = name
-        self.on_missing = _policy(on_missing)
+        self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
         self.children = {t.name: t.reward for t in self.terms}
         self._fixed = None if any(not isinstance(t.weight, float) for t in self.terms) else self.weights(0)

@@ -51,6 +51,8 @@ class Composition(RewardFunction):
     """A reward made of others."""
 
     children: dict[str, RewardFunction]
+    asks_all: bool = True
+    """Whether every row is put to every child; False where the row or the step chooses one."""
 
     def flow(self, batch: Batch) -> Flow:
         """Ask for components, fold what comes back into one output a row."""
