@@ -1,0 +1,1 @@
+"""The built-in rewards, one family a file. None imports another."""
