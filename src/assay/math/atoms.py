@@ -47,8 +47,12 @@ def number(c: Cursor) -> Node:
     text = c.take()
     if c.peek() == "_" and "." not in text:
         return based(c, text)
-    if c.peek() in ("\\overline", "\\bar", "\\dot") and "." in text:
+    if c.peek() == "." and c.peek(1) in _REPEATED:
+        c.i += 1
+        return _repeating(c, text + ".")
+    if c.peek() in _REPEATED and "." in text:
         return _repeating(c, text)
+    _ordinal(c)
     node = to_number(text)
     if c.peek() in SCALES:
         scale = SCALES[c.take()]
@@ -56,6 +60,20 @@ def number(c: Cursor) -> Node:
     if c.peek() == "\\ldots" and "." in text:
         c.i += 1
     return node
+
+
+_REPEATED = ("\\overline", "\\bar", "\\dot")
+_ORDINALS = ("th", "st", "nd", "rd")
+
+
+def _ordinal(c: Cursor) -> None:
+    """Step over the ending of `7th` and `7^{\\text{th}}`."""
+    if c.peek() in _ORDINALS:
+        c.i += 1
+    elif c.peek() == "^" and c.peek(1) == "{" and c.peek(2) in _ORDINALS and c.peek(3) == "}":
+        c.i += 4
+    elif c.peek() == "^" and c.peek(1) in _ORDINALS:
+        c.i += 2
 
 
 def to_number(text: str) -> Num:
@@ -407,8 +425,9 @@ def set_of(c: Cursor) -> Node:
         return Group("set", ())
     c.enter()
     bars, c.bars = c.bars, 1
+    in_set, c.in_set = c.in_set, True
     inside = c.grammar.sequence(c)
-    c.bars = bars
+    c.bars, c.in_set = bars, in_set
     c.leave()
     if c.peek() in ("|", ":", "\\mid"):
         return _condition(c, inside, "\\}")
@@ -508,6 +527,8 @@ def _decorated(mark: str) -> Callable[[Cursor], Node]:
     def read(c: Cursor) -> Node:
         inside = argument(c, whole=True)
         if isinstance(inside, Sym):
+            if inside.name in "ijk" and mark in ("hat", "vec"):
+                return inside
             return Sym(f"{mark}({inside.name})")
         return Op("apply", (Sym(mark), inside))
 

@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from assay.math import precise
-from assay.math.equal import equal
+from assay.math.equal import DECADIC, DEGREES_LEFT_OUT, equal
 from assay.math.evaluate import NeedsIntegers, Point, evaluate
 from assay.math.intervals import same_region
 from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, has, is_number, variables, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, has, is_number, names, variables, walk
 
 
 class Decision(NamedTuple):
@@ -41,6 +41,8 @@ class Closeness:
 def same(gold: Node, answer: Node, near: Closeness) -> Decision:
     """Whether the answer is the gold."""
     gold, answer = unwrap(gold), unwrap(answer)
+    if isinstance(gold, Group) != isinstance(answer, Group):
+        gold, answer = point(gold), point(answer)
     for kinds, rule in _RULES:
         if kinds(gold, answer):
             decision = rule(gold, answer, near)
@@ -64,9 +66,11 @@ def _kind(node: Node) -> str:
 
 
 def unwrap(node: Node) -> Node:
-    """A set or list of one thing as that thing; what is only said to be near left out."""
+    """A set or list of one thing as that thing; what is only said to be near left out, and `k` being an integer."""
     for _ in range(4):
-        if isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
+        if isinstance(node, Group) and node.kind == "list" and len(node.items) > 1 and _membership(node.items[-1]):
+            node = Group("list", node.items[:-1], node.open)
+        elif isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
             node = node.items[0]
         elif isinstance(node, Relation) and "~" in node.signs:
             k = node.signs.index("~")
@@ -76,6 +80,21 @@ def unwrap(node: Node) -> Node:
                 node = Relation(node.sides[: k + 1], node.signs[:k]) if k else node.sides[0]
         else:
             break
+    return node
+
+
+def _membership(node: Node) -> bool:
+    return isinstance(node, Relation) and node.signs[-1] == "in" and node.sides[-1] in _NUMBER_SETS
+
+
+_NUMBER_SETS = (Sym("Integers"), Sym("Naturals"), Sym("Rationals"))
+
+
+def point(node: Node) -> Node:
+    """`A(1, 2)` as the point (1, 2) that it names."""
+    if isinstance(node, Op) and node.op == "apply" and len(node.args) > 2 and isinstance(node.args[0], Sym):
+        if node.args[0].name[0].isupper():
+            return Group("tuple", node.args[1:], "(", ")")
     return node
 
 
@@ -105,10 +124,16 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     if _infinite(gold) or _infinite(answer):
         return Decision(_infinite(gold) == _infinite(answer), "infinity")
     verdict = equal(gold, answer)
-    if verdict is False and (_has_degrees(gold) or _has_degrees(answer)) and equal(gold, answer, degrees=False):
+    if verdict is False and (_has_degrees(gold) or _has_degrees(answer)) and equal(gold, answer, DEGREES_LEFT_OUT):
         return Decision(True, "degrees")
+    if verdict is False and (has(gold, "log") or has(answer, "log")) and equal(gold, answer, DECADIC):
+        return Decision(True, "logarithms to the base of ten")
+    if verdict is False and "I" in names(gold) | names(answer) and "i" in names(gold) | names(answer):
+        return Decision(equal(_imaginary(gold), _imaginary(answer)), "I for the imaginary unit")
     if verdict is False and near.relative and within(gold, answer, near.relative):
         return Decision(True, f"within {float(near.relative):g} of the gold")
+    if verdict is False and _renamed(gold, answer):
+        return Decision(True, "equal but for the name of the integer")
     if verdict is False and near.rounding and rounds_to(gold, answer):
         return Decision(True, "equal as rounded")
     if verdict is False and (_unit_letter(gold, answer) or _unit_letter(answer, gold)):
@@ -116,6 +141,26 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     if verdict is False and _plain_digits(gold, answer):
         return Decision(True, "the digits of a number in a base")
     return Decision(verdict, _scalar_rule(gold, answer, verdict))
+
+
+def _renamed(gold: Node, answer: Node) -> bool:
+    """`k pi` and `n pi`: multiples of a period, whatever the integer is called."""
+    g, a = variables(gold), variables(answer)
+    if len(g) != 1 or len(a) != 1 or g == a or not (g | a) <= {"k", "n", "m", "l"} or "pi" not in names(gold):
+        return False
+    return equal(gold, _with_name(answer, a.pop(), g.pop())) is True
+
+
+def _with_name(node: Node, old: str, new: str) -> Node:
+    if isinstance(node, Sym):
+        return Sym(new) if node.name == old else node
+    return Op(node.op, tuple(_with_name(n, old, new) for n in node.args)) if isinstance(node, Op) else node
+
+
+def _imaginary(node: Node) -> Node:
+    if isinstance(node, Sym) and node.name == "I":
+        return Sym("i")
+    return Op(node.op, tuple(_imaginary(n) for n in node.args)) if isinstance(node, Op) else node
 
 
 def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
@@ -353,10 +398,14 @@ def _has_rows(node: Node) -> bool:
 
 def _solutions(node: Node) -> list[Node] | None:
     """`p=5, q=2; p=7, q=2` as the tuples (5, 2) and (7, 2)."""
-    if not isinstance(node, Group) or not all(isinstance(n, Group) for n in node.items):
+    members = list(node.items) if isinstance(node, Group) else [node]
+    if members and isinstance(members[0], Relation) and isinstance(members[0].sides[0], Group):
+        value = value_of(members[0])
+        members = members if value is None else [value, *members[1:]]
+    if not all(isinstance(n, Group) for n in members):
         return None
     rows: list[Node] = []
-    for n in node.items:
+    for n in members:
         values = _values(n) if isinstance(n, Group) and n.kind != "tuple" else list(n.items) if isinstance(n, Group) else None
         if values is None:
             return None
@@ -477,7 +526,7 @@ def rounds_to(gold: Node, answer: Node) -> bool:
     """Whether one is exact and the other is that value, rounded to as many digits as are written."""
     if isinstance(gold, Op) and gold.op == "neg" and isinstance(answer, Op) and answer.op == "neg":
         return rounds_to(gold.args[0], answer.args[0])
-    if isinstance(gold, Num) and gold.places >= 2 and not (isinstance(answer, Num) and answer.places >= 0):
+    if isinstance(gold, Num) and gold.places >= 3 and not (isinstance(answer, Num) and answer.places >= 0):
         return _rounded(answer, gold.places) == gold.value and gold.value != 0
     if isinstance(answer, Num) and answer.places >= 6 and not (isinstance(gold, Num) and gold.places >= 0):
         digits = len(str(abs(answer.value * 10**answer.places)))

@@ -28,7 +28,7 @@ _PADDING = ("",) * 8
 class Cursor:
     """Where the reading is. `bars` counts open `|`, so that the next one closes."""
 
-    __slots__ = ("bars", "depth", "grammar", "i", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
 
     def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -39,6 +39,7 @@ class Cursor:
         self.i = 0
         self.depth = 0
         self.bars = 0
+        self.in_set = False
 
     def peek(self, ahead: int = 0) -> str:
         """The token here, or further on; empty at the end."""

@@ -79,6 +79,8 @@ _REST = (
 _TOKEN = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _UNGROUPED = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _SPLIT = re.compile(_SPLITS)
+_TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 _NUMERIC = re.compile(r"[\d.eE+-]+")
@@ -98,6 +100,10 @@ def lex(text: str, grouped: bool = True) -> Tokens:
         text = text.replace("\0", "")
     if "\\\\" in text and not _SINGLE.search(text):
         text = _DOUBLED.sub(r"\\", text)
+    if "10" in text and ("x" in text or "X" in text):
+        text = _TIMES_TEN.sub("*", text)
+    if ".m" in text or ". m" in text or ".M" in text:
+        text = _HALF_OF_DAY.sub(lambda m: f" {m.group(1).lower()}m ", text)
     out = _scan((_TOKEN if grouped else _UNGROUPED).findall(text))
     if len(out.tokens) > MOST_TOKENS:
         raise TooLarge(f"an answer of more than {MOST_TOKENS:,} tokens")

@@ -16,7 +16,7 @@ from assay.math.cursor import Cursor, Grammar
 from assay.math.lex import Tokens, lex
 from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
-from assay.math.tree import Group, Node, Num, Op, Quantity, Relation
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
 from assay.math.units import take_unit
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
@@ -118,12 +118,16 @@ def label(c: Cursor) -> None:
 
 def relation(c: Cursor) -> Node:
     """A chain of equations or inequalities, or one side alone."""
+    if RELATIONS.get(c.t[c.i]) in ("=", "~"):
+        c.i += 1  # `= 5`
     first = side(c)
     if c.t[c.i] not in RELATIONS:
         return first
     sides = [first]
     signs: list[str] = []
     while (sign := RELATIONS.get(c.t[c.i])) is not None:
+        if sign == "mid" and c.in_set:
+            break
         if sign in ("mid", "par", "perp"):
             raise Unreadable(f"{c.peek()!r} is not compared")
         c.i += 1
@@ -139,11 +143,12 @@ _END_OF_SIDE = SEPARATORS | CLOSERS | frozenset(RELATIONS)
 
 def side(c: Cursor) -> Node:
     """One side of a relation: sets, ratios and sums, with the unit of the last."""
+    start = c.i
     node = total(c)
     token = c.t[c.i]
     if token in _END_OF_SIDE:
         return node
-    if token == ":":
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
         node = _ratio(c, node)
     while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
         op = c.take()[1:]
@@ -151,6 +156,8 @@ def side(c: Cursor) -> Node:
     if c.t[c.i] not in _END_OF_SIDE:
         unit = take_unit(c)
         if unit:
+            if c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt"):
+                raise Unreadable("it is a text")
             return Quantity(node, unit)
     return node
 
@@ -158,7 +165,7 @@ def side(c: Cursor) -> Node:
 def _ratio(c: Cursor, first: Node) -> Node:
     """`3:4`, also a time of day."""
     parts = [first]
-    while c.peek() == ":" and c.peek(1) not in CLOSERS:
+    while c.peek() in (":", "to") and c.peek(1) not in CLOSERS and not (c.in_set and isinstance(first, Sym)):
         c.i += 1
         parts.append(total(c))
     return Op("ratio", tuple(parts)) if len(parts) > 1 else first
@@ -268,16 +275,39 @@ def _raised(c: Cursor, base: Node) -> Node:
         return _degrees(c, base)
     if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
         raise Unreadable("a mark in an exponent")
+    if isinstance(base, Group | Matrix) and _is_transpose(c):
+        return _transposed(base)
     exponent = atoms.argument(c, whole=True)
     if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
         return base
     return Op("^", (base, exponent))
 
 
+def _is_transpose(c: Cursor) -> bool:
+    if c.peek() in ("T", "\\top"):
+        c.i += 1
+        return True
+    if c.peek() == "{" and c.peek(1) in ("T", "\\top") and c.peek(2) == "}":
+        c.i += 3
+        return True
+    return False
+
+
+def _transposed(base: Group | Matrix) -> Node:
+    if isinstance(base, Group):
+        return Matrix(tuple((n,) for n in base.items))
+    return Matrix(tuple(zip(*base.rows, strict=True)))
+
+
+_TEMPERATURES = {"C": "°C", "F": "°F", "K": "K", "Celsius": "°C", "Fahrenheit": "°F", "celsius": "°C", "fahrenheit": "°F"}
+
+
 def _degrees(c: Cursor, node: Node) -> Node:
     """Degrees, with minutes and seconds; or a temperature."""
-    if c.peek() in ("C", "F", "K") and c.peek(1) in (*CLOSERS, *SEPARATORS, "."):
-        return Quantity(node, ("°" + c.take(),))
+    scale = _TEMPERATURES.get(c.peek(), "")
+    if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
+        c.i += 1
+        return Quantity(node, (scale,))
     if c.peek()[:1].isdigit() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1

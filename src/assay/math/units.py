@@ -103,7 +103,7 @@ for _line in _TABLE.strip().splitlines():
 
 _FILLERS = frozenset("of the a an in per is are each was for square cubic sq cu that with by and to at on".split())
 _PLURAL_ONLY = frozenset("units unit people person ways way dollars dollar cents cent".split())
-_COLD = frozenset("C F".split())
+_HALVES = frozenset("am pm AM PM sq cu".split())
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 
 
@@ -111,7 +111,7 @@ def is_unit_word(word: str) -> bool:
     """Whether a word of two letters or more is the name of a unit."""
     if not word.isascii():
         return True
-    return len(word) > 1 and (word in UNITS or word.lower() in UNITS or word in _PLURAL_ONLY)
+    return len(word) > 1 and (word in UNITS or word.lower() in UNITS or word in _PLURAL_ONLY or word in _HALVES)
 
 
 def unit_follows(c: Cursor, left: Node) -> bool:
@@ -121,7 +121,7 @@ def unit_follows(c: Cursor, left: Node) -> bool:
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
         return True
-    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("^", "_", "(", "+", "-", "*")):
+    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):
         return False
     if token in ("e", "i", "pi"):
         return False

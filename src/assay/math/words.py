@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from assay.math.names import NUMBER_WORDS, SCALES
+
 _WRAP = re.compile(r"\\(?:text\w*|math\w+|mbox|hbox|operatorname|underline|emph)\s*\{([^{}]*)\}")
 _NOISE = re.compile(r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$")
 _SPACE = re.compile(r"[\s,;()\[\]]+")
@@ -26,6 +28,7 @@ def normal_words(text: str) -> str:
 
 _CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
 _LED_CHOICE = re.compile(r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$", re.I | re.S)
+_PARTS = re.compile(r"(?<!\w)\([a-jA-J]\)|(?:^|[\s,;])[a-j]\)")
 _LETTERS = re.compile(r"[\s(\[{]*([A-J])(?:\s*(?:,|and|&|/|\s)\s*\(?([A-J])\)?)+[\s)\]}.]*$")
 
 
@@ -42,7 +45,7 @@ def led_choice(text: str) -> str:
     if bare:
         return bare.group(1).upper()
     m = _LED_CHOICE.match(plain)
-    if not m:
+    if not m or len(_PARTS.findall(plain)) > 1:
         return ""
     rest = m.group(4).strip()
     if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I):
@@ -65,6 +68,30 @@ def _plain(text: str) -> str:
         if not changed:
             break
     return text.replace("$", "").replace("**", "").replace("{", "").replace("}", "").replace("\\ ", " ").strip()
+
+
+_HALVES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+
+
+def number_in_words(text: str) -> Fraction | None:
+    """`twenty-five`, `one half`, `two hundred`; None for other words."""
+    parts = text.replace("-", " ").replace(" and ", " ").split()
+    if not parts or len(parts) > 8:
+        return None
+    total, current, seen = 0, 0, False
+    for k, part in enumerate(parts):
+        part_of = _HALVES.get(part.rstrip("s"))
+        if part_of and k == len(parts) - 1 and seen:
+            return Fraction(total + current, part_of)
+        if part in NUMBER_WORDS:
+            current += NUMBER_WORDS[part]
+        elif part in SCALES and seen:
+            current *= SCALES[part]
+            total, current = (total + current, 0) if SCALES[part] > 100 else (total, current)
+        else:
+            return None
+        seen = True
+    return Fraction(total + current)
 
 
 _NUMBER = re.compile(r"(?<![\w.\\^_{])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w^]|\.\d)")
