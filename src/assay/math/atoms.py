@@ -11,8 +11,11 @@ from assay.math.names import BASES, FUNCTIONS, GREEK, INVERSE, NUMBER_WORDS, REL
 from assay.math.tree import Group, Matrix, Node, Num, Op, Relation, Sym
 from assay.math.units import is_unit_word, unit_follows
 
-WORDS_OF_TEXT = frozenset("no on it is if as at be by do go he in me my of so to up us we an or".split())
-"""Words of two letters that are never a product of two variables."""
+WORDS_OF_TEXT = frozenset(
+    "no on it is if as at be by do go he in me my of so to up us we an or per the and for not are was has all any two one "
+    "six ten its day out odd new old can may you who how now see way day let our his her she him too yes none".split()
+)
+"""Short words that are never a product of variables."""
 
 
 def atom(c: Cursor) -> Node:
@@ -147,7 +150,7 @@ def mixed(c: Cursor, left: Node) -> Node | None:
 def is_factor_word(c: Cursor, left: Node) -> bool:
     """Whether the word here is a factor, and no unit and no text."""
     token = c.peek()
-    if token in RELATIONS or token in ("and", "or", "mod", "to"):
+    if token in RELATIONS or token in ("and", "or", "mod", "to") or not token.isascii():
         return False
     if token == "min" and c.peek(1) not in ("(", "{", "\\{", "_"):
         return False

@@ -136,8 +136,6 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         return Decision(True, "equal but for the name of the integer")
     if verdict is False and near.rounding and rounds_to(gold, answer):
         return Decision(True, "equal as rounded")
-    if verdict is False and (_unit_letter(gold, answer) or _unit_letter(answer, gold)):
-        return Decision(True, "a unit left out")
     if verdict is False and _plain_digits(gold, answer):
         return Decision(True, "the digits of a number in a base")
     return Decision(verdict, _scalar_rule(gold, answer, verdict))
@@ -177,13 +175,6 @@ def _scalar_rule(gold: Node, answer: Node, verdict: bool | None) -> str:
     if verdict is None:
         return "undecided"
     return "exact numbers" if is_number(gold) and is_number(answer) else "values of the expressions"
-
-
-def _unit_letter(node: Node, bare: Node) -> bool:
-    """`264g` against 264."""
-    if not isinstance(node, Op) or node.op != "*" or not isinstance(bare, Num):
-        return False
-    return node.args[0] == bare and node.args[1] in (Sym("g"), Sym("L"), Sym("J"), Sym("V"), Sym("W"))
 
 
 def _plain_digits(gold: Node, answer: Node) -> bool:

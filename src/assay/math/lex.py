@@ -100,6 +100,8 @@ def lex(text: str, grouped: bool = True) -> Tokens:
         text = text.replace("\0", "")
     if "\\\\" in text and not _SINGLE.search(text):
         text = _DOUBLED.sub(r"\\", text)
+    if "<sup>" in text:
+        text = text.replace("<sup>", "^{").replace("</sup>", "}")
     if "10" in text and ("x" in text or "X" in text):
         text = _TIMES_TEN.sub("*", text)
     if ".m" in text or ". m" in text or ".M" in text:

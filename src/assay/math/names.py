@@ -14,7 +14,7 @@ FUNCTIONS = {
     **{"a" + f: "a" + f for f in "sin cos tan sinh cosh tanh".split()},
     **{"arc" + f: "a" + f for f in "sinh cosh tanh".split()},
     "ar" + "sinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
-    "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "lg": "lg", "lb": "log2", "sign": "sgn",
+    "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "lg": "lg", "sign": "sgn",
     "abs": "abs", "floor": "floor", "ceil": "ceil", "sqrt": "sqrt", "cbrt": "cbrt", "binom": "binom", "binomial": "binom",
     "factorial": "!", "Re": "re", "Im": "im",
 }  # fmt: skip

@@ -171,6 +171,11 @@ def _ratio(c: Cursor, first: Node) -> Node:
     return Op("ratio", tuple(parts)) if len(parts) > 1 else first
 
 
+def negated(node: Node) -> Node:
+    """Minus a value; of a quantity the value in it."""
+    return Quantity(negated(node.value), node.unit) if isinstance(node, Quantity) else Op("neg", (node,))
+
+
 _ADDITIVE = frozenset({"+", "-", "\\pm", "\\mp"})
 
 
@@ -180,7 +185,7 @@ def total(c: Cursor) -> Node:
     if sign in _ADDITIVE:
         c.i += 1
         first = product(c)
-        first = first if sign == "+" else Op("neg", (first,)) if sign == "-" else Op(sign[1:], (first,))
+        first = first if sign == "+" else negated(first) if sign == "-" else Op(sign[1:], (first,))
     else:
         first = product(c)
     if c.t[c.i] not in _ADDITIVE:

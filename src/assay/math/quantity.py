@@ -61,8 +61,11 @@ def _times(value: Node, factor: Num) -> Node:
 
 def _words(unit: tuple[str, ...]) -> list[str]:
     """The words of a unit, in lower case, without plural, fillers and signs."""
-    text = [w.lower().rstrip("s") or w for w in unit if w not in (".", "of", "the", "*", "a", "an", "'")]
+    text = [w.lower().rstrip("s") or w for w in unit if w not in _UNSAID]
     return sorted(_SPELLED.get(w, w) for w in text)
+
+
+_UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
 
 
 _SPELLED = {"per": "/", "²": "2", "³": "3", "person": "people", "foot": "feet", "inch": "inche", "square": "2", "metre": "meter", "$": "dollar"}

@@ -108,7 +108,19 @@ class Reading:
 
     def ungrouped(self) -> Node | None:
         """The tree that is read when a comma never joins the digits of one number: `(1,234)` as a pair."""
-        try:
-            return parse(lex(self.text, grouped=False))
-        except (Unreadable, TooLarge):
-            return None
+        return _parsed(self.text, grouped=False)
+
+    def loose_exponents(self) -> Node | None:
+        """The tree that is read when `e^2t` means e to the 2t; None where nothing of the kind is written."""
+        text = _LOOSE.sub(r"e^{\1}", self.text)
+        return _parsed(text) if text != self.text else None
+
+
+_LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
+
+
+def _parsed(text: str, grouped: bool = True) -> Node | None:
+    try:
+        return parse(lex(text, grouped))
+    except (Unreadable, TooLarge):
+        return None

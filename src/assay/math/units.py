@@ -117,15 +117,23 @@ def is_unit_word(word: str) -> bool:
 def unit_follows(c: Cursor, left: Node) -> bool:
     """Whether what stands behind a value is its unit: words up to the end of the item, and no expression."""
     token = c.peek()
+    if not token.isascii():
+        return True
     if not (token[:1].isalpha() or token in ("\\mu", "\\Omega")) or not _plain_value(left):
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
+        return True
+    if token in _GLUED and isinstance(left, Num) and _unit_to_the_end(c):
         return True
     if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):
         return False
     if token in ("e", "i", "pi"):
         return False
     return c.i in c.upright or _unit_to_the_end(c)
+
+
+_GLUED = ("g", "L", "J", "V", "W")
+"""Letters that are a unit even where they stand close to a number, as in `264g`."""
 
 
 def _plain_value(node: Node) -> bool:

@@ -70,6 +70,27 @@ def _plain(text: str) -> str:
     return text.replace("$", "").replace("**", "").replace("{", "").replace("}", "").replace("\\ ", " ").strip()
 
 
+_MONTHS = {m: i // 2 + 1 for i, m in enumerate(
+    "january jan february feb march mar april apr may may june jun july jul august aug september sep october oct "
+    "november nov december dec".split()
+)}  # fmt: skip
+
+
+def date(words: str) -> tuple[int, int, int] | None:
+    """Year (0 where none is said), month and day of `march 5th`, `5 march 1905` or `1905-03-05`; None for other words."""
+    iso = re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", words)
+    if iso:
+        return int(iso[1]), int(iso[2]), int(iso[3])
+    parts = words.replace("of ", "").split()
+    months = [_MONTHS[p] for p in parts if p in _MONTHS]
+    numbers = [m for p in parts if (m := re.fullmatch(r"(\d{1,4})(?:st|nd|rd|th)?", p))]
+    if len(months) != 1 or not 1 <= len(numbers) <= 2 or len(parts) != 1 + len(numbers):
+        return None
+    days = [int(m[1]) for m in numbers if len(m[1]) < 3]
+    years = [int(m[1]) for m in numbers if len(m[1]) == 4]
+    return (years[0] if years else 0, months[0], days[0]) if len(days) == 1 else None
+
+
 _HALVES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 
 

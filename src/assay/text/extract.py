@@ -327,7 +327,7 @@ def _prose_value(phrase: str) -> str:
     head = re.match(r"[\s$\\({\[]*[-+]?[\d.]", plain)
     if head:
         return phrase
-    said = re.search(r".*(?:\b(?:is|are|was|equals|be)\b\s+|是|为|等于)(?=\S)(?!not\b)", plain, re.S)
+    said = re.search(r".*(?:\b(?:is|are|was|equals|be)\b\s+|(?:是|为|等于)\s*)(?=\S)(?!not\b)", plain, re.S)
     return plain[said.end() :] if said else phrase
 
 
@@ -337,6 +337,8 @@ _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)", re.I
 )
+_LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
+"""Letters of scripts in which formulas are not written: a sentence has many of them."""
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
 
@@ -383,7 +385,7 @@ def _from_line(line: str, tail: str) -> FinalAnswer | None:
         equation = _EQUATION.search(candidate)
         if equation and len(candidate) < 4000 and candidate is line:
             value = equation.group(1).strip()
-            if value and len(_WORD.findall(value)) <= 3:
+            if value and len(_WORD.findall(value)) <= 3 and len(_LETTERS_ELSEWHERE.findall(value)) <= 4:
                 return FinalAnswer(value, "equation")
         numbers = [m for m in _NUMBER.finditer(candidate) if not _denied(candidate, m.start(), m.end())]
         if numbers:
@@ -396,12 +398,12 @@ def _is_bare(text: str) -> bool:
     if "\n\n" in text:
         return False
     plain = _FENCE.sub(" x ", text) if "$" in text or "\\(" in text or "\\[" in text else text
-    words = _WORD.findall(re.sub(r"\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
+    words = _WORD.findall(re.sub(r"</?su[pb]>|\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
     if plain is not text and plain.strip(" .*") != "x":
         return False
     if len(words) > 2 and re.search(r"\d", plain) and not re.match(r"[-+(\[{$\\\d.€£]", plain):
         return False
-    if not plain.isascii() and len(re.findall(r"[^\x00-\u036f\u2000-\u2bff\uff00-\uffef]", plain)) > 6:
+    if not plain.isascii() and len(_LETTERS_ELSEWHERE.findall(plain)) > 4:
         return False
     return len(words) <= 4 and not re.search(r"[.?!]\s+\S", plain)
 
