@@ -13,13 +13,29 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from assay.math import precise
+from assay.math.canonical import canonical
 from assay.math.equal import DECADIC, DEGREES_LEFT_OUT, equal
 from assay.math.evaluate import NeedsIntegers, Point, evaluate
 from assay.math.intervals import same_region
-from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
+from assay.math.limits import TooLarge, Unreadable
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, has, is_number, names, variables, walk
+from assay.math.tree import (
+    Group,
+    Matrix,
+    Node,
+    Num,
+    Op,
+    Quantity,
+    Relation,
+    Sym,
+    Text,
+    has,
+    is_number,
+    names,
+    variables,
+    walk,
+)
 
 
 class Decision(NamedTuple):
@@ -115,7 +131,12 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         return _numbers(gold, answer, near)
     if _signed(gold) or _signed(answer):
         return _collections(Group("list", tuple(both_signs(gold))), Group("list", tuple(both_signs(answer))), near)
-    if isinstance(gold, Op) and isinstance(answer, Op) and gold.op == answer.op == "base" and gold.args[1] != answer.args[1]:
+    if (
+        isinstance(gold, Op)
+        and isinstance(answer, Op)
+        and gold.op == answer.op == "base"
+        and gold.args[1] != answer.args[1]
+    ):
         return Decision(equal(gold.args[0], answer.args[0]), "numbers in two bases")
     if _is(gold, "ratio") or _is(answer, "ratio"):
         return _ratios(gold, answer)
@@ -178,7 +199,12 @@ def _scalar_rule(gold: Node, answer: Node, verdict: bool | None) -> str:
 
 
 def _plain_digits(gold: Node, answer: Node) -> bool:
-    return isinstance(gold, Op) and gold.op == "base" and isinstance(answer, Num) and gold.args[2] == Sym(str(answer.value))
+    return (
+        isinstance(gold, Op)
+        and gold.op == "base"
+        and isinstance(answer, Num)
+        and gold.args[2] == Sym(str(answer.value))
+    )
 
 
 def _is(node: Node, op: str) -> bool:
@@ -297,27 +323,38 @@ def _distinct(items: list[Node], kind: type[Node] | None = None) -> list[Node]: 
     return kept
 
 
-def matched(gold: Sequence[Node], answer: Sequence[Node], near: Closeness) -> bool:
-    """Whether each member of one is a member of the other, as often."""
-    if len(gold) != len(answer) or len(gold) > MOST_ITEMS:
+def matched(gold: Sequence[Node], answer: Sequence[Node], near: Closeness) -> bool | None:
+    """Whether each member of one is a member of the other, as often; None where there are too many to compare."""
+    if len(gold) != len(answer):
         return False
-    rest = list(answer)
-    later: list[Node] = []
-    for g in gold:  # first what is written alike, for that costs nothing
-        try:
-            rest.remove(g)
-        except ValueError:
-            later.append(g)
-    if len(later) > 60:
-        return False
-    for g in later:
-        for k, a in enumerate(rest):
-            if same(g, a, near).same is True:
-                del rest[k]
-                break
-        else:
+    left, right = list(gold), list(answer)
+    if len(left) > 8:  # what has the same canonical form is paired off at once
+        left, right = _unpaired(left, right)
+    if len(left) > _MOST_PAIRED:
+        return None
+    for g in left:
+        k = next((k for k, a in enumerate(right) if same(g, a, near).same is True), None)
+        if k is None:
             return False
+        del right[k]
     return True
+
+
+_MOST_PAIRED = 40
+
+
+def _unpaired(left: list[Node], right: list[Node]) -> tuple[list[Node], list[Node]]:
+    spare: dict[str, list[Node]] = {}
+    for n in right:
+        spare.setdefault(canonical(n), []).append(n)
+    rest: list[Node] = []
+    for n in left:
+        twins = spare.get(canonical(n))
+        if twins:
+            twins.pop()
+        else:
+            rest.append(n)
+    return rest, [n for twins in spare.values() for n in twins]
 
 
 # -- relations -------------------------------------------------------------------------------------------------------
@@ -397,7 +434,13 @@ def _solutions(node: Node) -> list[Node] | None:
         return None
     rows: list[Node] = []
     for n in members:
-        values = _values(n) if isinstance(n, Group) and n.kind != "tuple" else list(n.items) if isinstance(n, Group) else None
+        values = (
+            _values(n)
+            if isinstance(n, Group) and n.kind != "tuple"
+            else list(n.items)
+            if isinstance(n, Group)
+            else None
+        )
         if values is None:
             return None
         rows.append(Group("tuple", tuple(values), "(", ")"))
@@ -556,9 +599,10 @@ def _as_list(node: Node) -> Group:
 
 
 def _matrix_like(g: Node, a: Node) -> bool:
-    return any(isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items) for n in (g, a)) and all(
-        isinstance(n, Group | Matrix) for n in (g, a)
-    )
+    return any(
+        isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
+        for n in (g, a)
+    ) and all(isinstance(n, Group | Matrix) for n in (g, a))
 
 
 _ = Text

@@ -1,9 +1,9 @@
 r"""Text to tokens: the cheapest normal form. Spacing, sizes, fonts and synonyms go; nothing that means anything does.
 
-    >>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
-    ['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
-    >>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
-    True
+>>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
+['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
+>>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
+True
 """
 
 from __future__ import annotations
@@ -84,7 +84,19 @@ _HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 _NUMERIC = re.compile(r"[\d.eE+-]+")
-_TILTED = ("\\mathbf", "\\mathit", "\\boldsymbol", "\\bm", "\\pmb", "\\boxed", "\\fbox", "\\mathcal", "\\mathscr", "\\mathfrak", "\\ensuremath")
+_TILTED = (
+    "\\mathbf",
+    "\\mathit",
+    "\\boldsymbol",
+    "\\bm",
+    "\\pmb",
+    "\\boxed",
+    "\\fbox",
+    "\\mathcal",
+    "\\mathscr",
+    "\\mathfrak",
+    "\\ensuremath",
+)
 """Fonts and frames that leave a letter a variable."""
 _SETS = {"R": "Reals", "Z": "Integers", "N": "Naturals", "Q": "Rationals", "C": "Complexes"}
 _KNOWN: dict[str, str] = SIGNS | dict.fromkeys(DROPPED, "")

@@ -111,7 +111,13 @@ def item(c: Cursor) -> Node:
 
 def label(c: Cursor) -> None:
     """Step over `(a)` or `a)` in front of a part of an answer."""
-    if c.peek() == "(" and len(c.peek(1)) == 1 and c.peek(1).isalpha() and c.peek(2) == ")" and c.peek(3) not in CLOSERS:
+    if (
+        c.peek() == "("
+        and len(c.peek(1)) == 1
+        and c.peek(1).isalpha()
+        and c.peek(2) == ")"
+        and c.peek(3) not in CLOSERS
+    ):
         if c.peek(3) not in SEPARATORS and c.i + 3 in c.spaced and c.peek(3) not in ("+", "-", "^", "*", "/"):
             c.i += 3
 
@@ -201,7 +207,13 @@ def total(c: Cursor) -> Node:
 
 
 _ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
-_END_OF_PRODUCT = frozenset("+-,;:=<>)]}&") | CLOSERS | SEPARATORS | frozenset(RELATIONS) | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+_END_OF_PRODUCT = (
+    frozenset("+-,;:=<>)]}&")
+    | CLOSERS
+    | SEPARATORS
+    | frozenset(RELATIONS)
+    | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+)
 
 
 def product(c: Cursor) -> Node:
@@ -304,7 +316,15 @@ def _transposed(base: Group | Matrix) -> Node:
     return Matrix(tuple(zip(*base.rows, strict=True)))
 
 
-_TEMPERATURES = {"C": "°C", "F": "°F", "K": "K", "Celsius": "°C", "Fahrenheit": "°F", "celsius": "°C", "fahrenheit": "°F"}
+_TEMPERATURES = {
+    "C": "°C",
+    "F": "°F",
+    "K": "K",
+    "Celsius": "°C",
+    "Fahrenheit": "°F",
+    "celsius": "°C",
+    "fahrenheit": "°F",
+}
 
 
 def _degrees(c: Cursor, node: Node) -> Node:

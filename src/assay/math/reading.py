@@ -103,7 +103,9 @@ class Reading:
             if not letter and _LED.match(text):
                 letter = led_choice(text)
             plain = letter and (text.strip(" ()$.").isupper() or "(" in text or len(text) > 1)
-            self._letters = frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            self._letters = (
+                frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            )
         return self._letters
 
     def ungrouped(self) -> Node | None:

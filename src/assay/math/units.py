@@ -142,12 +142,18 @@ def _plain_value(node: Node) -> bool:
 
 def _unit_to_the_end(c: Cursor) -> bool:
     k = c.i
-    while k < c.n and (c.t[k] in UNITS or (len(c.t[k]) > 1 and c.t[k].isalpha()) or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")):
+    while k < c.n and (
+        c.t[k] in UNITS
+        or (len(c.t[k]) > 1 and c.t[k].isalpha())
+        or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")
+    ):
         k += 1
     return k == c.n or c.t[k] in (",", ";", "and", "or", ")", "]", "\\}", "}")
 
 
-_STOPS = frozenset({",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"})
+_STOPS = frozenset(
+    {",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"}
+)
 
 
 def take_unit(c: Cursor) -> tuple[str, ...]:
@@ -180,9 +186,23 @@ def _measured(c: Cursor) -> bool:
 
 
 def _is_unit_token(token: str) -> bool:
-    return (
-        token[:1].isalnum()
-        or token in ("/", "^", "-", "*", ".", "_", "°", "%", "'", "\\mu", "\\Omega", "²", "³", "\\AA", "\\ohm", "and")
+    return token[:1].isalnum() or token in (
+        "/",
+        "^",
+        "-",
+        "*",
+        ".",
+        "_",
+        "°",
+        "%",
+        "'",
+        "\\mu",
+        "\\Omega",
+        "²",
+        "³",
+        "\\AA",
+        "\\ohm",
+        "and",
     )
 
 

@@ -8,8 +8,11 @@ from fractions import Fraction
 from assay.math.names import NUMBER_WORDS, SCALES
 
 _WRAP = re.compile(r"\\(?:text\w*|math\w+|mbox|hbox|operatorname|underline|emph)\s*\{([^{}]*)\}")
-_NOISE = re.compile(r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$")
-_SPACE = re.compile(r"[\s,;()\[\]]+")
+_NOISE = re.compile(
+    r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$"
+)
+_SPACE = re.compile(r"[\s,;]+")
+_WRAPPED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARTICLES = frozenset({"the", "a", "an"})
 _SAME = {"true": "yes", "false": "no", "dne": "does not exist", "undef": "undefined"}
 
@@ -20,14 +23,21 @@ def normal_words(text: str) -> str:
         text, changed = _WRAP.subn(r" \1 ", text)
         if not changed:
             break
-    words = _SPACE.split(_NOISE.sub(" ", text.strip()).strip().lower())
+    text = _NOISE.sub(" ", text.strip()).strip().lower()
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped:
+        text = wrapped.group(1) or wrapped.group(2) or text
+    words = _SPACE.split(text)
     kept = [w.rstrip(".") for w in words if w and w not in _ARTICLES]
     joined = " ".join(kept)
     return _SAME.get(joined, joined)
 
 
 _CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
-_LED_CHOICE = re.compile(r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$", re.I | re.S)
+_LED_CHOICE = re.compile(
+    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$",
+    re.I | re.S,
+)
 _PARTS = re.compile(r"(?<!\w)\([a-jA-J]\)|(?:^|[\s,;])[a-j]\)")
 _LETTERS = re.compile(r"[\s(\[{]*([A-J])(?:\s*(?:,|and|&|/|\s)\s*\(?([A-J])\)?)+[\s)\]}.]*$")
 
@@ -48,7 +58,9 @@ def led_choice(text: str) -> str:
     if not m or len(_PARTS.findall(plain)) > 1:
         return ""
     rest = m.group(4).strip()
-    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I):
+    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(
+        r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I
+    ):
         return ""
     return next(g for g in m.groups()[:3] if g).upper()
 
@@ -57,7 +69,12 @@ def choices(text: str) -> frozenset[str]:
     """The letters of several choices: `A, C`, `A and C`, `AC`; empty where it is none."""
     plain = _plain(text).replace("(", " ").replace(")", " ").strip()
     parts = [p for p in re.split(r"[\s,;&/]+|\band\b", plain) if p]
-    if len(parts) == 1 and 2 <= len(parts[0]) <= 8 and re.fullmatch(r"[A-J]+", parts[0]) and len(set(parts[0])) == len(parts[0]):
+    if (
+        len(parts) == 1
+        and 2 <= len(parts[0]) <= 8
+        and re.fullmatch(r"[A-J]+", parts[0])
+        and len(set(parts[0])) == len(parts[0])
+    ):
         return frozenset(parts[0])
     return frozenset(parts) if len(parts) > 1 and all(re.fullmatch(r"[A-J]", p) for p in parts) else frozenset()
 

@@ -106,7 +106,11 @@ def closing_brace(text: str, start: int) -> int:
         if not depth:
             break
         position = end + 1
-    return end if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1) else _closing(text, start)
+    return (
+        end
+        if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1)
+        else _closing(text, start)
+    )
 
 
 def _closing(text: str, start: int) -> int:
@@ -272,10 +276,15 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
             yield m
 
 
-_FILLER = re.compile(r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I)
-_SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b")
+_FILLER = re.compile(
+    r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
+)
+_SENTENCE_END = re.compile(
+    r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b"
+)
 _BECAUSE = re.compile(
-    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$", re.I | re.S
+    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    re.I | re.S,
 )
 _FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
@@ -335,7 +344,8 @@ def _prose_value(phrase: str) -> str:
 
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)", re.I
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)",
+    re.I,
 )
 _LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
 """Letters of scripts in which formulas are not written: a sentence has many of them."""
@@ -443,7 +453,7 @@ def final_answer(response: str) -> FinalAnswer | None:
         return FinalAnswer(joined if rivals else _with_unit(text, box), "boxed", gap_rivals)
     if spoken is not None:
         return FinalAnswer(_unfence(spoken.inner), spoken.how)
-    return _unmarked(text)
+    return None if "\\boxed{" in text else _unmarked(text)  # where every box is denied, nothing else is stated
 
 
 def _with_unit(text: str, box: Span) -> str:
