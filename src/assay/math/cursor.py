@@ -18,6 +18,7 @@ class Grammar(NamedTuple):
     total: Callable[[Cursor], Node]
     product: Callable[[Cursor], Node]
     power: Callable[[Cursor], Node]
+    atom: Callable[[Cursor], Node]
     starts_factor: Callable[[Cursor, Node], bool]
 
 

@@ -1,5 +1,7 @@
-"""Whether two expressions are equal as functions: exactly modulo a large prime where they are rational, and else by their
-values at fixed pseudo-random points, to a precision that grows until the difference is seen or has vanished.
+"""Whether two expressions are equal as functions.
+
+Exactly modulo a large prime where they are rational, and else by their values at fixed pseudo-random points, to a
+precision that grows until the difference is seen or has vanished.
 
 No conversion to a float decides anything. Of two rational expressions that agree modulo the prime 2^127 - 1 at a point
 nobody chose, the chance that they differ is below 10^-30. Of two others a difference that shrinks with the precision is

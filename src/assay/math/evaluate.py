@@ -185,16 +185,15 @@ def _permutations(args: Args, at: Point) -> Value:
 
 
 def _log(args: Args, at: Point) -> Value:
-    value = precise.ln(_value(args[0], at))
-    if len(args) == 1 and not at.decadic:
-        return value
-    base = _value(args[1], at) if len(args) > 1 else 10
     x = precise.simple(_value(args[0], at))
+    if len(args) == 1 and not at.decadic:
+        return precise.ln(x)
+    base = _value(args[1], at) if len(args) > 1 else 10
     if isinstance(base, int) and isinstance(x, int) and base > 1 and x > 0:
         k = round(math.log(x) / math.log(base)) if x.bit_length() < 900 else 0
         if k and base**k == x:
             return k
-    return precise.divide(value, precise.ln(base))
+    return precise.divide(precise.ln(x), precise.ln(base))
 
 
 def _sine(args: Args, at: Point) -> Value:

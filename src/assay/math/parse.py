@@ -4,18 +4,24 @@ r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mat
     Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
 Sym(name='x'))), Num(value=3, places=-1)))
 
-Grammar, loosest first:  list := relation (("," | ";" | "and" | "or") relation)*     relation := union (sign union)*
-union := ratio (("\\cup" | "\\cap" | "\\setminus") ratio)*    ratio := sum (":" sum)*    sum := product (("+" | "-" | "\\pm") product)*
-product := power (("*" | "/" | nothing) power)*    power := atom postfix* ("^" exponent)?
+Grammar, loosest first:
+
+    list := relation (("," | ";" | "and" | "or") relation)*     relation := side (sign side)*
+    side := sum (":" sum)* (("\\cup" | "\\cap" | "\\setminus") sum)* unit?
+    sum := product (("+" | "-" | "\\pm") product)*
+    product := power (("*" | "/" | nothing) power)*     power := atom (postfix | "^" exponent)*
 """
 
 from __future__ import annotations
 
 from assay.math import atoms
+from assay.math.brackets import argument
 from assay.math.cursor import Cursor, Grammar
+from assay.math.functions import COMMANDS
 from assay.math.lex import Tokens, lex
 from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
+from assay.math.numbers import mixed
 from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
 from assay.math.units import take_unit
 
@@ -110,16 +116,14 @@ def item(c: Cursor) -> Node:
 
 
 def label(c: Cursor) -> None:
-    """Step over `(a)` or `a)` in front of a part of an answer."""
-    if (
-        c.peek() == "("
-        and len(c.peek(1)) == 1
-        and c.peek(1).isalpha()
-        and c.peek(2) == ")"
-        and c.peek(3) not in CLOSERS
-    ):
-        if c.peek(3) not in SEPARATORS and c.i + 3 in c.spaced and c.peek(3) not in ("+", "-", "^", "*", "/"):
-            c.i += 3
+    """Step over `(a)` in front of a part of an answer."""
+    if c.peek() != "(" or c.peek(2) != ")" or len(c.peek(1)) != 1 or not c.peek(1).isalpha():
+        return
+    if c.peek(3) not in _NOT_LABELLED and c.i + 3 in c.spaced:
+        c.i += 3
+
+
+_NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
 
 
 def relation(c: Cursor) -> Node:
@@ -233,9 +237,9 @@ def product(c: Cursor) -> Node:
             left = Op(token, (left, right))
         elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
             c.i += 1
-            left = Op("mod", (left, atoms.argument(c, whole=True)))
+            left = Op("mod", (left, argument(c, whole=True)))
         elif starts_factor(c, left):
-            left = atoms.mixed(c, left) or Op("*", (left, power(c)))
+            left = mixed(c, left) or Op("*", (left, power(c)))
         else:
             return left
 
@@ -251,7 +255,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     if token in _ATOM_SIGNS:
         return token != "|" or not c.bars
     if first == "\\":
-        return token in atoms.COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
+        return token in COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
     if first.isalpha():
         return atoms.is_factor_word(c, left)
     return False
@@ -294,7 +298,7 @@ def _raised(c: Cursor, base: Node) -> Node:
         raise Unreadable("a mark in an exponent")
     if isinstance(base, Group | Matrix) and _is_transpose(c):
         return _transposed(base)
-    exponent = atoms.argument(c, whole=True)
+    exponent = argument(c, whole=True)
     if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
         return base
     return Op("^", (base, exponent))
@@ -339,4 +343,4 @@ def _degrees(c: Cursor, node: Node) -> Node:
     return Op("deg", (node,))
 
 
-GRAMMAR = Grammar(sequence, relation, total, product, power, starts_factor)
+GRAMMAR = Grammar(sequence, relation, total, product, power, atoms.atom, starts_factor)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 _SPLIT = re.compile(r"\s*(?:;|\n|,(?!\d{3}(?!\d))|\band\b)\s*")
 _LETTER = re.compile(r"\s*(?:part\s+)?\(?(?:[a-hA-H]|i{1,3}|iv|v|\d)\)\s*:?\s*", re.I)
 _LABEL = re.compile(
-    r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
+    r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
+    r"\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
 )
 _MOST = 12
 

@@ -66,8 +66,6 @@ def _words(unit: tuple[str, ...]) -> list[str]:
 
 
 _UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
-
-
 _SPELLED = {
     "per": "/",
     "²": "2",

@@ -34,7 +34,7 @@ def value_of(relation: Relation) -> Node | None:
     first, last = relation.sides[0], relation.sides[-1]
     if is_name(first):
         return last
-    if is_name(last) and isinstance(first, Num | Quantity) or (is_name(last) and not variables(first)):
+    if (is_name(last) and isinstance(first, Num | Quantity)) or (is_name(last) and not variables(first)):
         return first
     if all(not variables(s) for s in relation.sides):
         return last
@@ -50,13 +50,7 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     if set(a.signs) != {"="} or set(b.signs) != {"="}:
         return _inequalities(a, b)
     x, y = value_of(a), value_of(b)
-    if (
-        x is not None
-        and y is not None
-        and is_name(a.sides[0])
-        and a.sides[0] == b.sides[0]
-        and not (_names_in(a) & (variables(x) | variables(y)))
-    ):
+    if x is not None and y is not None and _defines(a, b, variables(x) | variables(y)):
         return same(x, y)
     if len(a.sides) == 2 and len(b.sides) == 2:
         proportional = _proportional(a, b, positive=False)
@@ -75,8 +69,10 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     return False
 
 
-def _names_in(r: Relation) -> set[str]:
-    return variables(r.sides[0])
+def _defines(a: Relation, b: Relation, used: set[str]) -> bool:
+    """Whether both say what the same name stands for, in other variables."""
+    named, other = a.sides[0], b.sides[0]
+    return is_name(named) and named == other and not (variables(named) & used)
 
 
 def _same_name(a: Relation, b: Relation) -> bool:

@@ -101,9 +101,34 @@ for _line in _TABLE.strip().splitlines():
     for _name in _spellings:
         UNITS[_name] = (_kind, Fraction(_factor or "1"))
 
-_FILLERS = frozenset("of the a an in per is are each was for square cubic sq cu that with by and to at on".split())
-_PLURAL_ONLY = frozenset("units unit people person ways way dollars dollar cents cent".split())
-_HALVES = frozenset("am pm AM PM sq cu".split())
+_FILLERS = frozenset(
+    [
+        "of",
+        "the",
+        "a",
+        "an",
+        "in",
+        "per",
+        "is",
+        "are",
+        "each",
+        "was",
+        "for",
+        "square",
+        "cubic",
+        "sq",
+        "cu",
+        "that",
+        "with",
+        "by",
+        "and",
+        "to",
+        "at",
+        "on",
+    ]
+)
+_PLURAL_ONLY = frozenset(["units", "unit", "people", "person", "ways", "way", "dollars", "dollar", "cents", "cent"])
+_HALVES = frozenset(["am", "pm", "AM", "PM", "sq", "cu"])
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 
 

@@ -1,7 +1,7 @@
 """Is this answer that answer? The verdict, the rule that gave it, and the reason in words.
 
-Cheapest first: the same text, the same tokens, the same integer; a choice among letters; two trees of one kind by value;
-words. What stays open is a plain no with the rule "undecided".
+Cheapest first: the same text, the same tokens, the same integer; a choice among letters; two trees of one kind by
+value; words. What stays open is a plain no with the rule "undecided".
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Options:
     form: Form = "any"
     """`same`: the form counts too, up to the order of what commutes: a factored gold wants a factored answer."""
     rounding: bool = True
-    """An exact answer that rounds to a decimal gold is right, and so is a decimal of at least nine digits of an exact gold."""
+    """An exact answer that rounds to a decimal gold of three places or more is right, and so is a decimal of at least
+    nine digits of an exact gold."""
 
 
 DEFAULT = Options()
@@ -176,9 +177,9 @@ def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
     if (day := date(gold.words)) is not None:
         return Decision(date(answer.words) == day, "dates")
     if answer.node is None and isinstance(gold.node, Num | Quantity):
-        wanted = gold.node.value if isinstance(gold.node, Num) else gold.node.value
+        wanted = gold.node.value if isinstance(gold.node, Quantity) else gold.node
         said = only_number(answer.text)
         if said is not None:
-            value = wanted.value if isinstance(wanted, Num) else wanted
-            return Decision(said == value, "the one number of a sentence")
+            same_number = isinstance(wanted, Num) and said == wanted.value
+            return Decision(same_number, "the one number of a sentence")
     return otherwise

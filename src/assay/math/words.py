@@ -49,7 +49,7 @@ def choice(text: str) -> str:
 
 
 def led_choice(text: str) -> str:
-    """The letter that an answer begins with, before its wording: `(B) 42`; empty where it is none, or one of several."""
+    """The letter that an answer begins with, before its wording: `(B) 42`; empty where it is none or one of several."""
     plain = _plain(text)
     bare = _CHOICE.match(plain)
     if bare:
@@ -87,14 +87,12 @@ def _plain(text: str) -> str:
     return text.replace("$", "").replace("**", "").replace("{", "").replace("}", "").replace("\\ ", " ").strip()
 
 
-_MONTHS = {m: i // 2 + 1 for i, m in enumerate(
-    "january jan february feb march mar april apr may may june jun july jul august aug september sep october oct "
-    "november nov december dec".split()
-)}  # fmt: skip
+_MONTHS_OF_THE_YEAR = "january february march april may june july august september october november december"
+_MONTHS = {spelled: i + 1 for i, name in enumerate(_MONTHS_OF_THE_YEAR.split()) for spelled in (name, name[:3])}
 
 
 def date(words: str) -> tuple[int, int, int] | None:
-    """Year (0 where none is said), month and day of `march 5th`, `5 march 1905` or `1905-03-05`; None for other words."""
+    """Year (0 where none is said), month and day of `march 5th`, `5 march 1905`, `1905-03-05`; None for other words."""
     iso = re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", words)
     if iso:
         return int(iso[1]), int(iso[2]), int(iso[3])
