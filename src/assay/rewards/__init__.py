@@ -1,0 +1,1 @@
+"""The rewards, one family a file; none imports another."""

@@ -1,0 +1,1 @@
+"""Pure text in, a value out; knows no reward."""
