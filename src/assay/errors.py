@@ -3,11 +3,11 @@
     AssayError
     ├── UsageError              what was asked for cannot be: the command exits with 2
     │   ├── UnknownName         no such reward, parameter, file or function (with the nearest one that there is)
-    │   ├── ConfigError         a configuration file, or a reward's own parameters, say what cannot be
+    │   ├── ConfigError         a configuration or a reward's parameters say what cannot be (a ValueError too)
     │   ├── InputError          the rollouts cannot be read
     │   └── MissingExtra        an optional part is not installed (also an ImportError)
     └── RewardError             a reward did not keep its contract on a row
-        ├── MissingColumn       it names a column that the row does not have
+        ├── MissingColumn       it names a column that the row does not have (a UsageError too)
         ├── WrongOutput         it returned what is no reward, or not one for each row
         ├── RewardTimeout       it was stopped at its deadline
         └── InfraError          what it depends on failed; rewards raise this one themselves
@@ -38,7 +38,7 @@ class UnknownName(UsageError):
     """No such reward, parameter, file or function."""
 
 
-class ConfigError(UsageError):
+class ConfigError(UsageError, ValueError):
     """A configuration, or a reward's own parameters, say what cannot be."""
 
 
@@ -56,7 +56,7 @@ class RewardError(AssayError):
     outcome = Outcome.GRADER_ERROR
 
 
-class MissingColumn(RewardError):
+class MissingColumn(RewardError, UsageError):
     """The reward names a column that the row does not have."""
 
 

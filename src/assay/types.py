@@ -129,7 +129,7 @@ class Trajectory(Mapping[str, Any]):
             return (self.prompt, self.response) == (other.prompt, other.response)
         return list(self.conversation) == list(other.conversation)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # pyright: ignore
 
 
 _FIELDS = ("prompt", "response", "messages", "ground_truth", "metadata", "group")
@@ -220,5 +220,5 @@ class RewardOutput:
         return cls(None, metadata=metadata, outcome=outcome, error=error)
 
 
-Score: TypeAlias = float | bool | None | Mapping[str, Any] | RewardOutput
+Score: TypeAlias = float | bool | Mapping[str, Any] | RewardOutput | None
 """What an author may return for one trajectory; None means 'not scored'."""

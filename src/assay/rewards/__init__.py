@@ -1,1 +1,1 @@
-"""The rewards, one family a file; none imports another."""
+"""The built-in rewards, one family a file. None imports another."""

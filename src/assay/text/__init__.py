@@ -1,1 +1,1 @@
-"""Pure text in, a value out; knows no reward."""
+"""Pure functions of text: what it holds, how long it is, what it repeats. Nothing here knows a reward."""

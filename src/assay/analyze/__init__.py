@@ -1,0 +1,1 @@
+"""A Run in, small findings out."""

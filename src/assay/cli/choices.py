@@ -1,0 +1,47 @@
+"""The options that several commands share, read into what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.load import load_reward
+from assay.reward import RewardFunction
+
+
+def pairs(words: Sequence[str], option: str) -> dict[str, str]:
+    """`["a=b", "c=d"]` -> {"a": "b", "c": "d"}."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise ConfigError(f"{option} needs name=value; found {word!r}.")
+        found[name] = value
+    return found
+
+
+def chosen_reward(specs: Sequence[str], settings: Sequence[str]) -> RewardFunction:
+    """The reward of `--reward SPEC [--reward SPEC ...] [--set key=value ...]`; several are a composite."""
+    import yaml
+
+    from assay.compose import CompositeReward
+    from assay.config import load_config, reweighted
+
+    values: dict[str, Any] = {key: yaml.safe_load(value) for key, value in pairs(settings, "--set").items()}
+    weights = {k.removeprefix("weight."): v for k, v in values.items() if k.startswith("weight.")}
+    rest = {k: v for k, v in values.items() if not k.startswith("weight.")}
+    for name, weight in weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise ConfigError(f"--set weight.{name} needs a number; found {weight!r}.")
+    if rest and not (len(specs) == 1 and specs[0].endswith((".yaml", ".yml"))):
+        raise ConfigError(
+            f"--set {next(iter(rest))}: only a YAML reward has such keys; any composite takes weight.NAME."
+        )
+    if len(specs) == 1:
+        reward = load_config(Path(specs[0]), rest) if rest else load_reward(specs[0])
+    else:
+        rewards = [load_reward(spec) for spec in specs]
+        reward = CompositeReward([(r, 1.0 / len(rewards)) for r in rewards])
+    return reweighted(reward, weights) if weights else reward

@@ -1,0 +1,56 @@
+"""`assay explain`: what a reward asserts, which columns it needs, how it is hacked."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated
+
+import typer
+
+from assay.calling import Call
+from assay.cli.choices import chosen_reward
+from assay.compose.flow import Composition
+from assay.engine import required_columns
+from assay.report.terminal import console
+from assay.reward import FunctionReward, RewardFunction, call_of
+
+
+def explain(
+    spec: Annotated[list[str], typer.Argument(help="A reward, as for `assay score --reward`.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
+    ] = None,
+) -> None:
+    """Explain a reward: what it asserts, which columns it needs, how it is called, how it is known to be hacked."""
+    _explain(chosen_reward(spec, set_ or []), 0)
+
+
+def _explain(reward: RewardFunction, depth: int) -> None:
+    out, indent = console(), "  " * depth
+    out.print(f"{indent}{reward.name}  ({type(reward).__name__})", style="bold")
+    if isinstance(reward, Composition):
+        _paragraphs(reward, indent)
+        weights = reward.weights(0) if hasattr(reward, "weights") else {}  # pyright: ignore
+        for name, child in reward.children.items():
+            out.print(f"{indent}  {name}" + (f"  x {weights[name]:g}" if name in weights else ""))
+            _explain(child, depth + 2)
+        return
+    _paragraphs(reward.fn if isinstance(reward, FunctionReward) else reward, indent)
+    contract, call = reward.contract, call_of(reward)
+    needs = required_columns(reward)
+    out.print(f"{indent}  needs: {', '.join(needs) if needs else 'no column beyond the response'}")
+    out.print(f"{indent}  called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
+    span = "anywhere" if contract.range is None else f"in [{contract.range[0]:g}, {contract.range[1]:g}]"
+    out.print(f"{indent}  lies {span}; {'deterministic' if contract.deterministic else 'may differ from call to call'}")
+
+
+def _paragraphs(thing: object, indent: str) -> None:
+    doc = inspect.getdoc(thing) or "(it has no docstring)"
+    for paragraph in doc.split("\n\n"):
+        if not paragraph.startswith(("Args:", "Example:")) and ">>>" not in paragraph:
+            console().print(f"{indent}  {' '.join(paragraph.split())}")
+
+
+def _where(call: Call, timeout: float | None, workers: bool) -> str:
+    place = "awaited" if call.is_async else "in a worker process" if workers or timeout else "in this process"
+    return place + (f", stopped after {timeout:g} s" if timeout else "")

@@ -1,0 +1,64 @@
+"""Long work shows how far it is: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from assay.report.terminal import console
+
+EVERY = 5.0
+"""Seconds between two plain lines."""
+
+
+class Counted:
+    """`with Counted(total) as progress: progress.advance(rows)`; to standard error."""
+
+    def __init__(self, total: int | None, what: str = "scored", quiet: bool = False) -> None:
+        self.total, self.what, self.done = total, what, 0
+        self.started = self.told = time.perf_counter()
+        self.quiet = quiet
+        self.bar = self._bar() if sys.stderr.isatty() and not quiet else None
+
+    def _bar(self) -> Progress:
+        columns = ("{task.description}", BarColumn(), TextColumn("{task.completed:,} of {task.fields[of]}"))
+        return Progress(
+            *columns, TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), console=console(stderr=True)
+        )
+
+    def __enter__(self) -> Counted:
+        if self.bar:
+            self.bar.start()
+            of = f"{self.total:,}" if self.total else "?"
+            self.task = self.bar.add_task(self.what, total=self.total, rate="", of=of)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self.bar:
+            self.bar.stop()
+        elif not self.quiet:
+            self._tell()
+
+    @property
+    def rate(self) -> float:
+        """Rows a second since the start."""
+        return self.done / max(1e-9, time.perf_counter() - self.started)
+
+    def advance(self, rows: int) -> None:
+        """So many rows more are done."""
+        self.done += rows
+        if self.bar:
+            self.bar.update(self.task, advance=rows, rate=f"{self.rate:,.0f}/s")
+        elif not self.quiet and time.perf_counter() - self.told > EVERY:
+            self._tell()
+
+    def _tell(self) -> None:
+        self.told = time.perf_counter()
+        of = f" of {self.total:,}" if self.total else ""
+        left = (
+            f", {(self.total - self.done) / self.rate:,.0f} s left" if self.total and 0 < self.done < self.total else ""
+        )
+        print(f"{self.what} {self.done:,}{of} rows, {self.rate:,.0f}/s{left}", file=sys.stderr)

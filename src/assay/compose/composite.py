@@ -1,0 +1,180 @@
+"""The weighted sum, and what becomes of a row where a component was not scored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscored
+from assay.compose.schedule import Schedule, weight_at
+from assay.errors import ConfigError
+from assay.reward import Contract, as_reward
+from assay.types import RewardOutput
+
+Policy: TypeAlias = Literal["reweight", "skip", "drop_group", "impute"] | float
+"""What becomes of a row whose component was not scored.
+
+`reweight`: the other components carry its weight. `skip`: the row is not scored. `drop_group`: nor is its group.
+`impute`: the mean of that component over the row's group stands in. A number: that number stands in.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One component of a composite: a reward, its weight, and what becomes of a row where it was not scored."""
+
+    reward: Any
+    weight: float | Schedule = 1.0
+    name: str = ""
+    on_missing: Policy | None = None
+    """None: the composite's own policy."""
+
+
+class CompositeReward(Composition):
+    """The weighted sum of its components: 1 where all of them are 1 and the weights sum to 1, 0 where all are 0.
+
+    Terms are `(reward, weight)` pairs, or a mapping of names to rewards or pairs. Any finite weight is taken: negative
+    for a penalty, 0 to watch without paying; they need not sum to 1. NaN and infinities are refused. A weight may be
+    a schedule over training steps. Each component's raw output is kept in `components`.
+
+    Example:
+        >>> reward = CompositeReward({"short": (lambda response: len(response) < 9, 0.5), "yes": ("y".__eq__, 0.5)})
+        ... # doctest: +SKIP
+
+    Hacked by: the component that is easiest to raise; give it a small weight, or make it a `Gate`.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Any] | Mapping[str, Any],
+        on_missing: Policy = "reweight",
+        name: str = "composite",
+    ) -> None:
+        self.name = name
+        self.on_missing: Policy = _policy(on_missing)
+        self.terms = _terms(terms)
+        self.children = {t.name: t.reward for t in self.terms}
+        self._fixed = None if any(not isinstance(t.weight, float) for t in self.terms) else self.weights(0)
+        self.contract = Contract(range=self._range())
+
+    def weights(self, step: int) -> dict[str, float]:
+        """Each component's weight at a training step."""
+        return {t.name: weight_at(t.weight, step) for t in self.terms}
+
+    def flow(self, batch: Batch) -> Flow:
+        """Score every component on every row, then sum."""
+        rows = range(len(batch.trajectories))
+        columns = yield [Ask(t.name, t.reward, rows) for t in self.terms]
+        names = [t.name for t in self.terms]
+        parts = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        missing = _Missing(self, batch, parts)
+        folded = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
+        return missing.drop_groups(folded)
+
+    def _fold(self, batch: Batch, i: int, parts: dict[str, RewardOutput], missing: _Missing) -> RewardOutput:
+        weights = self._fixed or self.weights(batch.step_of(i))
+        total = 0.0
+        for name, part in parts.items():
+            if part.reward is None:
+                return missing.fold(i, parts, weights)
+            total += weights[name] * part.reward
+        return RewardOutput(total, [], {"weights": dict(weights)}, parts)
+
+    def _range(self) -> tuple[float, float] | None:
+        ranges = [t.reward.contract.range for t in self.terms]
+        if self._fixed is None or any(r is None for r in ranges):
+            return None
+        pairs = [(w * r[0], w * r[1]) for w, r in zip(self._fixed.values(), ranges, strict=True) if r]
+        return sum(min(p) for p in pairs), sum(max(p) for p in pairs)
+
+
+@dataclass(slots=True)
+class _Missing:
+    """Folds the rows that lack a component, by each component's stated policy."""
+
+    composite: CompositeReward
+    batch: Batch
+    parts: list[dict[str, RewardOutput]]
+    dropped: set[str] = field(default_factory=set[str])
+    groups: dict[str, list[int]] | None = None
+
+    def fold(self, i: int, parts: dict[str, RewardOutput], weights: Mapping[str, float]) -> RewardOutput:
+        """Fold one row that lacks something, and say in its metadata what was lacking and what was done."""
+        values = {name: part.reward for name, part in parts.items() if part.reward is not None}
+        said: dict[str, str] = {}
+        policies: set[Policy] = set()
+        for name, part in parts.items():
+            if part.reward is None:
+                policy = self._policy(name)
+                said[name] = f"{part.outcome}: {part.error or 'no reason given'} ({policy})"
+                stand_in = self._group_mean(i, name) if policy == "impute" else policy
+                if isinstance(stand_in, float):
+                    values[name] = stand_in
+                elif weights[name]:
+                    policies.add(policy)
+        metadata: dict[str, Any] = {"weights": dict(weights), "missing": said}
+        if policies - {"reweight"} or not any(weights[name] for name in values):
+            if "drop_group" in policies:
+                self.dropped.add(self.batch.trajectories[i].group_id)
+            return unscored(parts, metadata)
+        total = sum(weights[name] * value for name, value in values.items())
+        if policies:  # the rest carries the weight of what is lacking
+            total *= sum(map(abs, weights.values())) / sum(abs(weights[name]) for name in values)
+        return RewardOutput(total, metadata=metadata, components=parts)
+
+    def _policy(self, name: str) -> Policy:
+        for term in self.composite.terms:
+            if term.name == name and term.on_missing is not None:
+                return term.on_missing
+        return self.composite.on_missing
+
+    def _group_mean(self, i: int, name: str) -> float | None:
+        if self.groups is None:
+            self.groups = self.batch.groups()
+        parts = [self.parts[k][name].reward for k in self.groups[self.batch.trajectories[i].group_id]]
+        scored = [r for r in parts if r is not None]
+        return sum(scored) / len(scored) if scored else None
+
+    def drop_groups(self, folded: list[RewardOutput]) -> list[RewardOutput]:
+        """Take the number from every row of a group that is to be dropped."""
+        why = "dropped with its group: a component was not scored for another row of it"
+        for i, t in enumerate(self.batch.trajectories if self.dropped else ()):
+            if t.group_id in self.dropped and (whole := folded[i]).reward is not None:
+                folded[i] = RewardOutput(None, metadata=whole.metadata, components=whole.components, error=why)
+        return folded
+
+
+def _terms(terms: Sequence[Any] | Mapping[str, Any]) -> tuple[Term, ...]:
+    if isinstance(terms, Mapping):
+        given = [_term(value, name) for name, value in terms.items()]
+    else:
+        given = [_term(value, "") for value in terms]
+    if not given:
+        raise ConfigError("a composite needs at least one (reward, weight) pair; found none.")
+    named: dict[str, Term] = {}
+    for term in given:
+        name = free_name(term.name, named)
+        named[name] = replace(term, name=name)
+    return tuple(named.values())
+
+
+def _term(value: Any, name: str) -> Term:
+    given = value if isinstance(value, Term) else Term(*value) if isinstance(value, tuple) else Term(value)
+    reward = as_reward(given.reward)
+    weight = given.weight
+    if isinstance(weight, int | float) and not isinstance(weight, bool) and math.isfinite(weight):
+        weight = float(weight)
+    elif not isinstance(weight, Schedule):
+        raise ConfigError(f"component {name or reward.name!r} needs a finite weight or a schedule; found {weight!r}.")
+    on_missing = None if given.on_missing is None else _policy(given.on_missing)
+    return Term(reward, weight, name or given.name or reward.name, on_missing)
+
+
+def _policy(policy: Any) -> Policy:
+    if isinstance(policy, int | float) and not isinstance(policy, bool) and math.isfinite(policy):
+        return float(policy)
+    if policy in ("reweight", "skip", "drop_group", "impute"):
+        return policy
+    raise ConfigError(f"on_missing is 'reweight', 'skip', 'drop_group', 'impute' or a number; found {policy!r}.")

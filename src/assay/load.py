@@ -1,0 +1,191 @@
+"""A name on the command line -> a reward.
+
+math                     a built-in             length:target=200,unit=chars    with its parameters
+rewards.py:short         a file's function      rewards.py                      its only reward
+pkg.module:name          an installed one       reward.yaml                     a configuration
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import assay
+from assay.contract import name_of_class
+from assay.errors import ConfigError, UnknownName, did_you_mean
+from assay.reward import RewardFunction, as_reward
+
+
+def builtins() -> dict[str, str]:
+    """Every built-in reward: its short name -> its public name. Read from the package's own menu; imports nothing."""
+    return {
+        name_of_class(type(name, (), {})): name
+        for home, names in assay._HOMES.items()
+        if home.startswith("rewards.")
+        for name in names
+        if name[0].isupper()
+    }
+
+
+def load_reward(spec: Any, base: Path | None = None) -> RewardFunction:
+    """The reward that a spec names. Anything that is already a reward passes through.
+
+    `base` is the folder that relative paths in the spec start from; by default the current one.
+    """
+    if not isinstance(spec, str):
+        return as_reward(spec)
+    spec = spec.strip()
+    name, _, rest = spec.partition(":")
+    if name in builtins():
+        return builtin(name, _parameters(rest, name))
+    path = (base or Path()) / name
+    if name.endswith((".yaml", ".yml")):
+        from assay.config import load_config
+
+        return load_config(path)
+    if name.endswith(".py"):
+        return _pick(_import_file(path), rest, name)
+    if "." in name or (rest and "=" not in rest):
+        module, _, attribute = name.rpartition(".") if not rest else (name, "", rest)
+        return _pick(_import_module(module, name), attribute, module)
+    raise UnknownName(
+        f"there is no reward {name!r}.{did_you_mean(name, builtins())} Built in: {', '.join(sorted(builtins()))}; "
+        f"or name one as file.py:name, package.module:name or a YAML file."
+    )
+
+
+def builtin(name: str, parameters: Mapping[str, Any]) -> RewardFunction:
+    """Make a built-in reward with these parameters."""
+    cls = cast("type[RewardFunction]", getattr(assay, builtins()[name]))
+    known = [p for p in inspect.signature(cls).parameters if p not in ("args", "kwargs")]
+    for key in parameters:
+        if key not in known:
+            raise ConfigError(
+                f"reward {name!r} has no parameter {key!r}; it takes {', '.join(known) or 'none'}."
+                f"{did_you_mean(key, known)}"
+            )
+    try:
+        return cls(**parameters)
+    except TypeError as error:
+        raise ConfigError(f"reward {name!r}: {error}") from error
+
+
+def _parameters(text: str, name: str) -> dict[str, Any]:
+    """`target=200,unit=chars` -> {"target": 200, "unit": "chars"}; values are read as YAML."""
+    if not text:
+        return {}
+    import yaml
+
+    found: dict[str, Any] = {}
+    for part in _split(text):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ConfigError(f"reward {name!r}: needed parameter=value, found {part!r}.")
+        try:
+            found[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"reward {name!r}: the value of {key.strip()!r} cannot be read: {value!r}") from error
+    return found
+
+
+def _split(text: str) -> Iterator[str]:
+    """At commas that are in no bracket and no quotes."""
+    start, depth, quote = 0, 0, ""
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "[{(":
+            depth += 1
+        elif c in "]})":
+            depth -= 1
+        elif c == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.py")]) if path.parent.is_dir() else ""
+        raise UnknownName(f"there is no reward file {path}.{near}")
+    path = path.resolve()
+    name = f"assay_file_{path.stem}_{abs(hash(str(path))):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{path} cannot be imported as Python.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(path.parent)
+    sys.path.insert(0, folder)  # its own neighbours are importable, as they are for a script
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # a stranger's file may raise anything at import
+        del sys.modules[name]
+        raise ConfigError(f"{path} failed to import{_line_in(error, path)}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _line_in(error: BaseException, path: Path) -> str:
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f" at line {error.lineno}"
+    lines: list[int] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return f" at line {lines[-1]}" if lines else ""
+
+
+def _import_module(module: str, name: str) -> ModuleType:
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a project's own modules, as `python -m` would find them
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and not (module + ".").startswith(error.name + "."):
+            raise ConfigError(f"module {module!r} failed to import: {error}") from error
+        near = did_you_mean(name, builtins())
+        raise UnknownName(f"there is no module {module!r} for the reward {name!r}.{near}") from error
+
+
+def _pick(module: ModuleType, name: str, where: str) -> RewardFunction:
+    candidates = _rewards_in(module)
+    if not name:
+        if len(candidates) == 1:
+            return _made(next(iter(candidates.values())))
+        raise UnknownName(f"{where} has {len(candidates)} rewards ({', '.join(candidates)}); name one: {where}:NAME")
+    if not hasattr(module, name):
+        have = ", ".join(candidates) or "nothing callable"
+        raise UnknownName(f"there is no {name!r} in {where}; it has {have}.{did_you_mean(name, candidates)}")
+    return _made(getattr(module, name))
+
+
+def _rewards_in(module: ModuleType) -> dict[str, Any]:
+    def own(value: Any) -> bool:
+        if isinstance(value, RewardFunction):
+            return True
+        if inspect.isclass(value):
+            return issubclass(value, RewardFunction) and value.__module__ == module.__name__
+        return inspect.isfunction(value) and value.__module__ == module.__name__
+
+    return {name: value for name, value in vars(module).items() if not name.startswith("_") and own(value)}
+
+
+def _made(value: Any) -> RewardFunction:
+    if inspect.isclass(value) and hasattr(value, "compute_reward"):
+        try:
+            value = value()
+        except TypeError as error:
+            raise ConfigError(f"{value.__name__} cannot be made without parameters: {error}") from error
+    return as_reward(value)

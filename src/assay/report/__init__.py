@@ -1,0 +1,1 @@
+"""Findings made visible: in the terminal and as a page."""

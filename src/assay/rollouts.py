@@ -1,0 +1,150 @@
+"""Rollouts on disk, read as a stream: JSONL, a JSON array, or Parquet. A broken line is told and passed over.
+
+Memory does not grow with the file: rows come in chunks, and a chunk never cuts through neighbours of one group.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError, did_you_mean, require
+from assay.types import Trajectory
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Rollouts:
+    """A file of rollouts. Iterate to get its rows; `broken` fills up with the lines that could not be read.
+
+    Example: `for row in Rollouts("rollouts.jsonl", rename={"solution": "ground_truth"}): ...`
+    """
+
+    path: str | Path
+    rename: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Column in the file -> the name that the reward knows it by."""
+    limit: int | None = None
+    broken: list[str] = field(default_factory=list[str])
+
+    def __iter__(self) -> Iterator[Row]:
+        for n, row in enumerate(self._rows()):
+            if self.limit is not None and n >= self.limit:
+                return
+            yield _renamed(row, self.rename) if self.rename else row
+
+    def size(self) -> int | None:
+        """How many rows there are, where that is cheap to know; for a progress bar."""
+        if str(self.path) == "-":
+            return self.limit
+        path = _existing(self.path)
+        if _is_parquet(path):
+            with _parquet(path) as polars:
+                rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
+        else:
+            with path.open("rb") as file:
+                rows = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        return rows if self.limit is None else min(rows, self.limit)
+
+    def _rows(self) -> Iterator[Row]:
+        if str(self.path) == "-":
+            return self._lines(sys.stdin.buffer, "standard input")
+        path = _existing(self.path)
+        if _is_parquet(path):
+            return _parquet_rows(path)
+        with path.open("rb") as file:
+            first = file.read(1 << 16).lstrip()
+        if not first:
+            raise InputError(f"{path} is empty; needed one JSON object a line.")
+        if b"\0" in first:
+            raise InputError(f"{path} is not text; needed JSONL (one JSON object a line) or Parquet.")
+        return _json_array(path) if first[:1] == b"[" else self._file_lines(path)
+
+    def _file_lines(self, path: Path) -> Iterator[Row]:
+        with path.open("rb") as file:
+            yield from self._lines(file, str(path))
+
+    def _lines(self, file: Iterable[bytes], where: str) -> Iterator[Row]:
+        good = 0
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                self.broken.append(f"{where}, line {number}: not JSON ({error})")
+                continue
+            if not isinstance(row, dict):
+                self.broken.append(f"{where}, line {number}: needed an object {{...}}, found {type(row).__name__}")
+                continue
+            good += 1
+            yield row
+        if not good:
+            first = f" The first trouble: {self.broken[0]}" if self.broken else ""
+            raise InputError(f"{where} holds no rows; needed one JSON object a line.{first}")
+
+
+def chunks(rows: Iterable[Row], size: int) -> Iterator[list[tuple[Row, Trajectory]]]:
+    """Rows with their trajectories, about `size` at a time; neighbours of one group stay together."""
+    chunk: list[tuple[Row, Trajectory]] = []
+    for row in rows:
+        t = Trajectory.of(row)
+        full = len(chunk) >= size and (len(chunk) >= 8 * size or t.group_id != chunk[-1][1].group_id)
+        if full:
+            yield chunk
+            chunk = []
+        chunk.append((row, t))
+    if chunk:
+        yield chunk
+
+
+def _existing(given: str | Path) -> Path:
+    path = Path(given)
+    if path.is_dir():
+        inside = sorted(p.name for p in path.iterdir() if p.suffix in (".jsonl", ".parquet", ".json"))
+        hint = f"; it holds {', '.join(inside[:5])}" if inside else ""
+        raise InputError(f"{path} is a directory; needed a JSONL or Parquet file{hint}.")
+    if not path.exists():
+        around = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"there is no file {path}.{did_you_mean(path.name, around)}")
+    return path
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+    polars = require("polars", "report", "reading Parquet")
+    try:
+        yield polars
+    except polars.exceptions.PolarsError as error:
+        raise InputError(f"{path} begins like Parquet but cannot be read: {error}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    with _parquet(path) as polars:
+        for frame in polars.scan_parquet(path).collect_batches(chunk_size=4096, maintain_order=True):
+            yield from frame.iter_rows(named=True)
+
+
+def _json_array(path: Path) -> Iterator[Row]:
+    try:
+        rows = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} begins like a JSON array but is none: {error}") from error
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, item {number}: needed an object {{...}}, found {type(row).__name__}")
+        yield row
+
+
+def _renamed(row: Row, rename: Mapping[str, str]) -> Row:
+    return {rename.get(column, column): value for column, value in row.items()}
