@@ -15,36 +15,37 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def defined(text: str) -> frozenset[str]:
-    """The functions, classes and variables that a text defines at its top; none where it is no Python."""
-    tree = _parsed(text)
-    names: set[str] = set()
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-    return frozenset(names)
+def defines(code: str, name: str) -> bool:
+    """Whether a program seems to define a name at its top: cheap, and a guess that only decides what is put before it."""
+    return re.search(rf"^(async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)}\s*[:=]", code, re.M) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _helpers(prompt: str, entry_point: str) -> tuple[tuple[str, str], ...]:
+    tree = _parsed(prompt)
+    return tuple((_named(n), ast.unparse(n)) for n in tree.body if _is_helper(n, entry_point)) if tree else ()
 
 
 def helpers_of(prompt: str, entry_point: str, code: str) -> str:
     """What a prompt that is Python gives beside the function asked for: its imports, and helpers that `code` lacks."""
     if "import" not in prompt and "def " not in prompt and "class " not in prompt:
         return ""
-    tree = _parsed(prompt)
-    if tree is None:
-        return ""
-    have = {entry_point, *(defined(code) if code else ())}
-    kept = [node for node in tree.body if _is_helper(node, have)]
-    return "\n".join(ast.unparse(node) for node in kept)
+    found = _helpers(prompt, entry_point)
+    return "\n".join(source for name, source in found if not name or not defines(code, name))
 
 
-def _is_helper(node: ast.stmt, have: set[str]) -> bool:
+def _named(node: ast.stmt) -> str:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    return ""
+
+
+def _is_helper(node: ast.stmt, entry_point: str) -> bool:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return node.name not in have and not _is_stub(node)
-    return isinstance(node, ast.Assign) and not any(isinstance(t, ast.Name) and t.id in have for t in node.targets)
+        return node.name != entry_point and not _is_stub(node)
+    return isinstance(node, ast.Assign)
 
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:

@@ -94,7 +94,7 @@ def _completed(found: Code, language: str, prompt: str, entry_point: str) -> Cod
     """A block that holds only the body of the function asked for is completed by the prompt."""
     if language != "python" or not found.code or not prompt or not entry_point:
         return found
-    if entry_point in found.code and _parses(found.code):
+    if re.search(rf"^\s*(async +def|def|class) +{re.escape(entry_point)}\b|^{re.escape(entry_point)}\s*[:=]", found.code, re.M):
         return found
     whole = _joined(prompt, found.code, entry_point)
     return Code(whole, "completion") if whole else found

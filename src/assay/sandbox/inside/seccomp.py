@@ -1,7 +1,9 @@
-"""The seccomp filter: a BPF program that the kernel asks at every system call. An allow-list, as a search tree.
+"""The seccomp filters: BPF programs that the kernel asks at every system call.
 
-The tree keeps attaching cheap: the kernel walks the program once for every call number to learn which are always
-allowed. Numbers and machines are in `syscalls`.
+Two, because attaching one costs in proportion to its length. The long one is an allow-list, which the fork server puts on
+once and every child inherits; it lets through what the server itself needs. The short one takes that away again, and is
+put on in each child. Where two filters answer, the stricter answer counts. Both are search trees, for the kernel walks a
+program once for every call number to learn which are always allowed. Numbers and machines are in `syscalls`.
 """
 
 from __future__ import annotations
@@ -63,21 +65,44 @@ def _without_bits(n: int, bits: int, otherwise: int) -> list[Instruction]:
 
 
 def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
-    """The calls whose arguments decide."""
+    """The calls of the allow-list whose arguments decide."""
     reading = (
         (lambda n: _without_bits(n, OPEN_TO_WRITE, refuse(errno.EACCES)))
         if profile.open_files
         else (lambda n: [(RETURN, 0, 0, refuse(errno.EACCES))])
     )
     missing = [(RETURN, 0, 0, refuse(errno.ENOSYS))]  # glibc falls back to the older call, which can be looked at
-    own = _one_of(0, (OWN_PID,), KILL)
-    rules: dict[str, list[Instruction]] = {
+    rules = {
         "openat2": missing,
         "clone3": missing,
         "ioctl": _one_of(1, IOCTLS, refuse(errno.ENOTTY)),
-        "prctl": _one_of(0, PRCTLS, refuse(errno.EPERM)),
         "fcntl": _one_of(1, FCNTLS, refuse(errno.EPERM)),
         "socketpair": _one_of(0, (1,), refuse(errno.EPERM)),
+    }
+    return rules if profile.native else rules | {"open": reading(1), "openat": reading(2)}
+
+
+def allow_list(profile: Profile, machine: str) -> list[Instruction]:
+    """The long filter: what programs and the fork server may do."""
+    numbers = syscalls.TABLES[machine][1]
+    actions: dict[int, list[Instruction]] = {}
+    allowed = syscalls.ALLOWED + syscalls.SERVER + (syscalls.NATIVE if profile.native else [])
+    for names, action in ((allowed, ALLOW), (syscalls.LETHAL, KILL)):
+        actions |= {numbers[n]: [(RETURN, 0, 0, action)] for n in names if n in numbers}
+    actions |= {numbers[n]: body for n, body in _looked_at(profile).items() if n in numbers}
+    # x32 calls have this bit: another table of numbers, which no honest program uses
+    beyond = (0x40000000, [(RETURN, 0, 0, KILL)])
+    return _program(machine, [*_ranges(actions, refuse(errno.EPERM)), beyond])
+
+
+def deny_list(profile: Profile, machine: str) -> list[Instruction]:
+    """The short filter: what the fork server may do and a program may not."""
+    numbers = syscalls.TABLES[machine][1]
+    refused: list[Instruction] = [(RETURN, 0, 0, refuse(errno.EPERM))]
+    own = _one_of(0, (OWN_PID,), KILL)
+    threads_only = [_argument(0), (ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, refuse(11))]
+    rules = {
+        "prctl": _one_of(0, PRCTLS, refuse(errno.EPERM)),
         # prlimit may ask and not set: its third argument is a pointer, both halves must be null
         "prlimit64": [
             _argument(2),
@@ -88,34 +113,28 @@ def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
             (RETURN, 0, 0, refuse(errno.EPERM)),
         ],
     }
-    if profile.native:
-        return rules
-    threads_only = [_argument(0), (ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, refuse(11))]
-    return rules | {"open": reading(1), "openat": reading(2), "clone": threads_only, "kill": own, "tgkill": own}
+    if not profile.native:
+        rules |= {"clone": threads_only, "kill": own, "tgkill": own}
+    kept = ("clone", "kill", "tgkill", *syscalls.NATIVE) if profile.native else ()
+    rules |= {n: refused for n in syscalls.SERVER if n not in rules and n not in kept}
+    actions = {numbers[n]: body for n, body in rules.items() if n in numbers}
+    return _program(machine, _ranges(actions, ALLOW))
 
 
-def program(profile: Profile, machine: str) -> list[Instruction]:
-    """The whole filter for one machine."""
-    word, numbers = syscalls.TABLES[machine]
-    actions: dict[int, list[Instruction]] = {}
-    allowed = syscalls.ALLOWED + (syscalls.NATIVE if profile.native else [])
-    for names, action in ((allowed, ALLOW), (syscalls.LETHAL, KILL)):
-        actions |= {numbers[n]: [(RETURN, 0, 0, action)] for n in names if n in numbers}
-    actions |= {numbers[n]: body for n, body in _looked_at(profile).items() if n in numbers}
-    wrong_machine = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, word), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
-    return wrong_machine + _tree(_ranges(actions))
+def _program(machine: str, ranges: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    word = syscalls.TABLES[machine][0]
+    return [(LOAD, 0, 0, 4), (EQUAL, 1, 0, word), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0), *_tree(ranges)]
 
 
-def _ranges(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
-    """(first number, what to do from there on), neighbours that do the same joined; the rest is refused."""
-    rest: list[Instruction] = [(RETURN, 0, 0, refuse(errno.EPERM))]
+def _ranges(actions: dict[int, list[Instruction]], otherwise: int) -> list[tuple[int, list[Instruction]]]:
+    """(first number, what to do from there on), neighbours that do the same joined."""
+    rest: list[Instruction] = [(RETURN, 0, 0, otherwise)]
     found: list[tuple[int, list[Instruction]]] = []
     for number in range(max(actions) + 2):
         body = actions.get(number, rest)
         if not found or found[-1][1] != body:
             found.append((number, body))
-    # x32 calls have this bit: another table of numbers, which no honest program uses
-    return [*found, (0x40000000, [(RETURN, 0, 0, KILL)])]
+    return found
 
 
 def _tree(ranges: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
@@ -130,22 +149,26 @@ def _tree(ranges: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
 
 
 class Filter:
-    """A filter, assembled once in the fork server and applied in each child."""
+    """A filter, assembled once in the fork server."""
 
-    def __init__(self, profile: Profile) -> None:
-        machine = platform.machine()
-        if machine not in syscalls.TABLES:
-            raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
-        instructions = program(profile, machine)
+    def __init__(self, instructions: list[Instruction], machine: str) -> None:
         self._own = [8 * i + 4 for i, x in enumerate(instructions) if x[3] == OWN_PID]
         self._bytes = b"".join(struct.pack("<HBBI", *x[:3], x[3] & 0xFFFFFFFF) for x in instructions)
         self._number = SECCOMP[machine]
 
     def apply(self) -> None:
-        """Confine this process, for good. Needs no_new_privs."""
+        """Confine this process and all that it will fork, for good. Needs no_new_privs."""
         code = bytearray(self._bytes)
         for offset in self._own:
             code[offset : offset + 4] = struct.pack("<I", os.getpid())
         held: Any = (ctypes.c_char * len(code)).from_buffer(code)
         header = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
         syscall(self._number, 1, 0, ctypes.create_string_buffer(header, len(header)))
+
+
+def filters(profile: Profile) -> tuple[Filter, Filter]:
+    """The server's filter and the children's; OSError on a machine whose calls are not known."""
+    machine = platform.machine()
+    if machine not in syscalls.TABLES:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    return Filter(allow_list(profile, machine), machine), Filter(deny_list(profile, machine), machine)

@@ -20,10 +20,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import attacks, jail, landlock, libc, program
+from . import attacks, jail, landlock, libc, program, seccomp
 from .candidate import run_candidate
 from .confine import Layers
-from .seccomp import Filter, Profile
 from .tester import run_tester
 from .watch import Child, Watch, can_tell
 
@@ -44,6 +43,7 @@ class Server:
         self.host = host
         self.setup = setup
         self.layers = Layers()
+        self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
         self.null = os.open("/dev/null", os.O_RDWR)
 
     def prepare(self) -> dict[str, Any]:
@@ -55,19 +55,22 @@ class Server:
             rules = landlock.ruleset([*self.setup["readable"], *self.setup["beside"], *DEVICES])
             self.layers.rules = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, RULES_FD)
             os.close(rules)
-        if self.setup["seccomp"]:
-            self.layers.filter = Filter(Profile(open_files=self.setup["open_files"]))
+        abi = landlock.version() if self.setup["landlock"] else 0
         self.layers.uid = self.setup["uid"]
         self.layers.threads = _tasks_of_the_machine() + 256
         can_tell()
-        worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
         libc.prctl(libc.SET_DUMPABLE, 0)
+        if self.setup["seccomp"]:
+            own, self.layers.filter = seccomp.filters(seccomp.Profile(open_files=self.setup["open_files"]))
+            libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
+            own.apply()
+        worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
         gc.collect()
         gc.freeze()
         return {
             "ready": True,
             "attacks": worked,
-            "landlock": landlock.version() if self.layers.rules is not None else 0,
+            "landlock": abi,
             "missing": self._unreadable(),
         }
 
@@ -151,23 +154,22 @@ class Server:
         return {"stdin": self.null, "stdout": self.null, "stderr": self.null, "job": job}
 
     def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> Child:
-        confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the child, which lets go of it before the candidate's code
+        slot = name == "tester"
+        self.confined[slot] = 0
         pid = os.fork()
         if pid == 0:
-            self._child(name, body, descriptors, limits, confined)
-        return Child(name, pid, os.pidfd_open(pid), confined)
+            self._child(name, body, descriptors, limits)
+        return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
 
-    def _child(
-        self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any], confined: mmap.mmap
-    ) -> None:
+    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
             places = _place(descriptors)
             os.closerange(len(places), RULES_FD)
             os.closerange(RULES_FD + 1, EVERY_FD)
             self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
-            confined[0] = 1
-            confined.close()
+            self.confined[name == "tester"] = 1
+            self.confined.close()  # from here on the child cannot unsay it
             body(places, places["job"])
         except BaseException:  # noqa: BLE001  a child never goes back into the server's loop
             os._exit(attacks.CANNOT)

@@ -30,6 +30,11 @@ LETHAL = """
 """.split()
 """No honest program makes these: the kernel ends the process with SIGSYS, and that is the evidence."""
 
+SERVER = """
+    wait4 waitid prctl prlimit64 setrlimit setgroups setresgid setresuid seccomp landlock_restrict_self pidfd_open
+""".split()
+"""What the fork server and a child that puts on its layers make besides; taken away before a program runs."""
+
 NATIVE = """
     fork vfork execve wait4 waitid mkdir mkdirat unlink unlinkat rename renameat renameat2 rmdir ftruncate chmod
     fchmod fchmodat setpgid setsid fallocate symlink symlinkat link linkat utimensat sched_setaffinity
@@ -65,6 +70,7 @@ X86_64 = dict(
     finit_module=313, renameat2=316, seccomp=317, getrandom=318, bpf=321, userfaultfd=323, membarrier=324,
     preadv2=327, pwritev2=328, statx=332, rseq=334, pidfd_send_signal=424, io_uring_setup=425, clone3=435,
     close_range=436, openat2=437, pidfd_getfd=438, faccessat2=439, epoll_pwait2=441, futex_waitv=449,
+    setrlimit=160, setgroups=116, setresgid=119, setresuid=117, landlock_restrict_self=446, pidfd_open=434,
 )
 
 AARCH64 = dict(
@@ -92,6 +98,7 @@ AARCH64 = dict(
     finit_module=273, renameat2=276, seccomp=277, getrandom=278, bpf=280, userfaultfd=282, membarrier=283,
     preadv2=286, pwritev2=287, statx=291, rseq=293, pidfd_send_signal=424, io_uring_setup=425, clone3=435,
     close_range=436, openat2=437, pidfd_getfd=438, faccessat2=439, epoll_pwait2=441, futex_waitv=449,
+    setrlimit=164, setgroups=159, setresgid=149, setresuid=147, landlock_restrict_self=446, pidfd_open=434,
 )
 
 TABLES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}

@@ -8,11 +8,11 @@ is stopped, and one that a loaded machine holds up is not.
 from __future__ import annotations
 
 import functools
-import mmap
 import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,8 +55,8 @@ class Child:
     name: str
     pid: int
     pidfd: int
-    confined: mmap.mmap
-    """Its first byte is set once the child has put on its layers."""
+    confined: Callable[[], bool]
+    """Whether it has put on its layers."""
     cpu: float = 0.0
     line: float = 0.0
     ended: bool = False
@@ -85,9 +85,8 @@ class Child:
             "status": os.waitstatus_to_exitcode(status),
             "cpu": round(self.cpu, 5),
             "rss": usage.ru_maxrss,
-            "confined": self.confined[0] == 1,
+            "confined": self.confined(),
         }
-        self.confined.close()
 
 
 class Watch:
