@@ -58,7 +58,8 @@ class Features:
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 _TAG = re.compile(r"<(think|answer|reasoning|solution|thought|tool_call)\b", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"\b(i('m| am) (sorry|unable|not able)|i (cannot|can't|can not|won't|don't know how)|as an ai\b|i must decline)", re.I
+    r"\b(i('m| am) (sorry|unable|not able)|i (cannot|can't|can not|won't|don't know how)|as an ai\b|i must decline)",
+    re.I,
 )
 _LIST_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
@@ -132,13 +133,16 @@ def repetition(text: str) -> float:
 
 
 def echo(prompt: str, text: str) -> float:
-    """The share of eight places in the prompt, of forty characters each, that stand in the response word for word."""
+    """How much of the response is the prompt said again, word for word: 1 where that is half of it or more.
+
+    Looks for eight places of the prompt, of forty characters each.
+    """
     asked = prompt.strip()
     if len(asked) < 60:
         return 0.0
     gap = (len(asked) - 40) / 7
     found = sum(asked[(at := int(k * gap)) : at + 40] in text for k in range(8))
-    return found / 8
+    return found / 8 * min(1.0, 2 * len(asked) / max(1, len(text)))
 
 
 def stuffing(plain: list[str]) -> float:

@@ -40,11 +40,11 @@ def signature(text: str) -> bytes:
 _NO_DIGITS = {ord(c): None for c in "0123456789"}
 
 
-def clusters(signatures: Any, members: Any) -> Any:
+def clusters(signatures: Any, members: Any, alike: float = 0.75) -> Any:
     """For each row of `members`, a number that near-duplicates share; -1 where a row is like no other.
 
-    Two rows are near-duplicates when one of their bands is equal and at least three quarters of all numbers agree
-    with the first of that band.
+    Two rows are near-duplicates when one of their bands is equal, and of all numbers at least the share `alike` agrees
+    with those of the first row of that band.
     """
     np = require("numpy", "report", "analysing a Run")
     mine = np.ascontiguousarray(signatures[members])
@@ -54,8 +54,8 @@ def clusters(signatures: Any, members: Any) -> Any:
         keys = np.ascontiguousarray(mine[:, band * rows : (band + 1) * rows]).view([("", "<u4")] * rows).ravel()
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         heads = first[inverse.ravel()]
-        alike = (mine == mine[heads]).sum(axis=1) >= 0.75 * WIDTH
-        other = alike & (heads != np.arange(len(members)))
+        near = (mine == mine[heads]).sum(axis=1) >= alike * WIDTH
+        other = near & (heads != np.arange(len(members)))
         fresh = other & (found < 0)
         found[fresh] = np.where(found[heads[fresh]] >= 0, found[heads[fresh]], heads[fresh])
         lonely = np.unique(heads[other])

@@ -6,6 +6,7 @@ looks at them (`assay.analyze.source`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -17,7 +18,7 @@ from assay.analyze.tree import GATED, ABSENT, leaves, node_values
 from assay.errors import require
 from assay.record import OWN_COLUMNS, from_dict
 from assay.rollouts import Row
-from assay.types import Outcome, Trajectory
+from assay.types import Outcome, RewardOutput, Trajectory
 
 Array: TypeAlias = Any
 """A numpy array; numpy is of the extra `report` and imported late."""
@@ -40,6 +41,17 @@ class Part:
     """Float64; NaN where it was not scored."""
     state: Array
     """Uint8; the place in `STATES`."""
+
+
+@dataclass(slots=True)
+class Complaint:
+    """One reason that a component gave for taking something off, and where."""
+
+    part: str
+    reason: str
+    count: int = 0
+    rows: list[int] = field(default_factory=list[int])
+    """The first five."""
 
 
 @dataclass
@@ -69,6 +81,8 @@ class Table:
     """The rollouts' own numeric columns, float64; NaN where a row has none."""
     reasons: dict[str, int] = field(default_factory=dict[str, int])
     """Why rows or components were not scored, and how often."""
+    complaints: dict[str, Complaint] = field(default_factory=lambda: dict[str, Complaint]())
+    """What components said of rows that they gave less than 1, with the numbers left out."""
     header: dict[str, Any] = field(default_factory=dict[str, Any])
     shape: dict[str, Any] = field(default_factory=dict[str, Any])
     """How the components make the reward; see `assay.analyze.tree`."""
@@ -111,6 +125,7 @@ class Chunk:
     columns: dict[str, list[Any]]
     groups: dict[bytes, str]
     reasons: dict[str, int]
+    complaints: dict[str, Complaint]
     shape: dict[str, Any]
 
 
@@ -119,7 +134,7 @@ def measure(rows: Iterable[Row]) -> Chunk:
     found = _Columns()
     for row in rows:
         found.add(row)
-    return Chunk(found.columns, found.groups, found.reasons, found.shape)
+    return Chunk(found.columns, found.groups, found.reasons, found.complaints, found.shape)
 
 
 class _Columns:
@@ -127,6 +142,7 @@ class _Columns:
         self.columns: dict[str, list[Any]] = {name: [] for name in _PLAIN}
         self.groups: dict[bytes, str] = {}
         self.reasons: dict[str, int] = {}
+        self.complaints: dict[str, Complaint] = {}
         self.shape: dict[str, Any] = {}
         self.rows = 0
 
@@ -154,6 +170,7 @@ class _Columns:
             self.shape = shape
         for path, (value, state) in nodes.items():
             self._put(f"part/{path}", (value, state), (None, ABSENT))
+        self._complain(output, "")
         for column, value in t.metadata.items():
             if isinstance(value, int | float) and column != "step":
                 self._put(f"own/{column}", float(value), None)
@@ -166,11 +183,29 @@ class _Columns:
         cells.extend([nothing] * (self.rows - len(cells)))
         cells.append(value)
 
+    def _complain(self, output: RewardOutput, path: str) -> None:
+        for name, part in output.components.items():
+            self._complain(part, f"{path}/{name}" if path else name)
+        if output.components or not path or (output.reward is not None and output.reward >= 1.0):
+            return
+        said = output.metadata.get("reason") or output.metadata.get("faults") or output.error
+        if not said:
+            return
+        words = "; ".join(map(str, said)) if isinstance(said, list) else str(said)
+        reason = _NUMBER.sub("#", words[:400])[:160]
+        key = f"{path}: {reason}"
+        if key in self.complaints or len(self.complaints) < 500:
+            complaint = self.complaints.setdefault(key, Complaint(path, reason))
+            complaint.count += 1
+            if len(complaint.rows) < 5:
+                complaint.rows.append(self.rows)
+
     def _note(self, reason: str) -> None:
         if len(self.reasons) < 500 or reason in self.reasons:
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _PLAIN = ("reward", "outcome", "seconds", "step", "group", "numbers", "bits", "signature")
 _CODES = {outcome: code for code, outcome in enumerate(Outcome)}
 
@@ -186,7 +221,9 @@ def detail_of(row: Row) -> dict[str, Any]:
         return json.loads(detail)
     if isinstance(detail, dict):
         return detail
-    raise InputError("this is no scored file: a row has no column 'detail'. Make one: assay score ROLLOUTS -r ... -o OUT")
+    raise InputError(
+        "this is no scored file: a row has no column 'detail'. Make one: assay score ROLLOUTS -r ... -o OUT"
+    )
 
 
 def trajectory_of(row: Row) -> Trajectory:
@@ -212,13 +249,20 @@ def assemble(chunks: Sequence[Chunk], header: Mapping[str, Any] | None = None) -
     places: dict[bytes, int] = {}
     titles: list[str] = []
     reasons: dict[str, int] = {}
-    for chunk in chunks:
+    complaints: dict[str, Complaint] = {}
+    base = 0
+    for chunk, size in zip(chunks, sizes, strict=True):
         for key, title in chunk.groups.items():
             if key not in places:
                 places[key] = len(titles)
                 titles.append(title)
         for reason, count in chunk.reasons.items():
             reasons[reason] = reasons.get(reason, 0) + count
+        for name, found in chunk.complaints.items():
+            kept = complaints.setdefault(name, Complaint(found.part, found.reason))
+            kept.count += found.count
+            kept.rows = [*kept.rows, *(base + row for row in found.rows)][:5]
+        base += size
 
     def whole(name: str, nothing: Any = None) -> list[Any]:
         cells: list[Any] = []
@@ -249,6 +293,7 @@ def assemble(chunks: Sequence[Chunk], header: Mapping[str, Any] | None = None) -
         signatures=np.frombuffer(b"".join(whole("signature")), dtype="<u4").reshape(-1, 16),
         own={name.removeprefix("own/"): np.array(whole(name), dtype=np.float64) for name in own},
         reasons=reasons,
+        complaints=complaints,
         header=dict(header or {}),
         shape=dict((header or {}).get("shape") or max(shapes, key=_size, default={})),
     )
