@@ -79,12 +79,16 @@ _JUDGE = re.compile(
     re.IGNORECASE,
 )
 _FUNCTION_WORDS = frozenset(
-    """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its me my no
-    not of on or our she so some than that the their them then there these they this to was we were what when where
-    which who will with would you your each more all first der die das und ist ein eine nicht zu mit den von auf für le la
-    les de des du et un une est pas que pour dans sur el los las y en es por con para se no una il di che e per non o do
-    da em um uma não com os as""".split()
+    re.findall(
+        r"\w+",
+        """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its me
+        my no not of on or our she so some than that the their them then there these they this to was we were what when
+        where which who will with would you your each more all first
+        der die das und ist ein eine nicht zu mit den von auf für le la les de des du et un une est pas que pour dans
+        sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
+    )
 )
+_SPACED = dict.fromkeys(map(ord, ".,;:!?\"'()*<>/=`{}[]#_|\\"), " ")
 _STEM = re.compile(r"[a-z]{3,}")
 
 
@@ -97,19 +101,19 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         True
     """
     text = response if len(response) <= 2 * HEAD else f"{response[:HEAD]}\n{response[-HEAD:]}"
-    pieces = words(text)
     lowered = text.lower()
+    bare = lowered.translate(_SPACED)
+    plain = bare.split() if text.isascii() else words(bare)
+    counts = Counter(plain)
     share = len(response) / max(1, len(text))
-    plain = [w.strip(".,;:!?\"'()*").lower() for w in pieces[:2000]]
-    variety = len(set(plain)) / len(plain) if plain else 1.0
     numbers = (
         float(len(response)),
-        float(round(len(pieces) * share)),
+        float(round(len(plain) * share)),
         repetition(text),
         echo(prompt, text),
-        stuffing(plain),
+        stuffing(counts, len(plain)),
         float(len(plain)) if "<think" not in lowered else float(_reasoned(lowered)),
-        variety,
+        len(counts) / len(plain) if plain else 1.0,
     )
     return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold))
 
@@ -145,19 +149,24 @@ def echo(prompt: str, text: str) -> float:
     return found / 8 * min(1.0, 2 * len(asked) / max(1, len(text)))
 
 
-def stuffing(plain: list[str]) -> float:
+def stuffing(counts: Counter[str], total: int) -> float:
     """How much like a list of keywords it reads: 1 for words that no sentence holds together, 0 for prose.
 
     Looks at the alphabetic words, and says nothing (0) for fewer than thirty of them.
     """
-    alphabetic = [w for w in plain if w.isalpha() and len(w) < 20]
-    if len(alphabetic) < 30 or len(alphabetic) < 0.5 * len(plain) or not alphabetic[0].isascii():
+    if total < 30:
         return 0.0
-    holding = sum(w in _FUNCTION_WORDS for w in alphabetic) / len(alphabetic)
-    content = Counter(w for w in alphabetic if w not in _FUNCTION_WORDS)
-    top = content.most_common(2)
-    most = sum(n for _, n in top) / len(alphabetic) if top and top[-1][1] >= 8 else 0.0
-    return round(max(max(0.0, 1.0 - holding / 0.12), min(1.0, max(0.0, (most - 0.25) / 0.25))), 4)
+    holding = sum(counts[w] for w in _FUNCTION_WORDS & counts.keys())
+    if holding > 0.12 * total and max(counts.values()) < 0.12 * total:
+        return 0.0
+    content = {w: n for w, n in counts.items() if w.isalpha() and len(w) < 20 and w not in _FUNCTION_WORDS}
+    alphabetic = holding + sum(content.values())
+    if alphabetic < 30 or alphabetic < 0.5 * total or not all(map(str.isascii, content)):
+        return 0.0
+    top = sorted(content.values())[-2:]
+    most = sum(top) / alphabetic if top and top[0] >= 8 else 0.0
+    unheld = 1.0 - holding / alphabetic / 0.12
+    return round(max(0.0, unheld, min(1.0, (most - 0.25) / 0.25)), 4)
 
 
 def _reasoned(lowered: str) -> int:
@@ -191,7 +200,7 @@ def _marks(text: str, lowered: str, gold: Any) -> int:
     asks = any(word in lowered for word in _JUDGE_WORDS) and _JUDGE.search(text) is not None
     holds = (
         not text.isascii() and len(_INVISIBLE.findall(text)) > 2,
-        asks or ("<|" in text or "[/INST]" in text or "<<SYS>>" in text) and _TOKENS.search(text) is not None,
+        asks or (("<|" in text or "[/INST]" in text or "<<SYS>>" in text) and _TOKENS.search(text) is not None),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
     )

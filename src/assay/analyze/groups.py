@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from assay.analyze.stats import extremes, sizes
+from assay.analyze.stats import compact, extremes, sizes, strata
 from assay.analyze.table import Array, Table, numpy
 
 FLAT = 1e-9
@@ -143,12 +143,12 @@ def _effective(table: Table) -> float:
     known = table.scored
     if not known.any():
         return 0.0
-    pairs = np.stack([table.group[known].astype(np.float64), np.round(table.reward[known], 6)], axis=1)
-    unique, counts = np.unique(pairs, axis=0, return_counts=True)
-    codes = np.unique(unique[:, 0], return_inverse=True)[1].ravel()
-    n = np.bincount(codes, weights=counts)
-    share = counts / n[codes]
-    entropy = np.bincount(codes, weights=-share * np.log(share))
+    codes = strata(table.group[known], np.round(table.reward[known], 6))
+    counts = np.bincount(codes)
+    group = np.zeros(len(counts), dtype=np.int64)
+    group[codes] = compact(table.group[known])
+    share = counts / np.bincount(group, weights=counts)[group]
+    entropy = np.bincount(group, weights=-share * np.log(share))
     return float(np.exp(entropy).mean())
 
 

@@ -140,6 +140,13 @@ def compact(group: Array) -> Any:
     return numpy().unique(group, return_inverse=True)[1].ravel()
 
 
+def strata(group: Array, values: Array) -> Array:
+    """A code for each pair of group and value."""
+    np = numpy()
+    levels = np.unique(values, return_inverse=True)[1].ravel().astype(np.int64)
+    return compact(group.astype(np.int64) * (int(levels.max(initial=0)) + 1) + levels)
+
+
 def sizes(group: Array, values: Array) -> Array:
     """How many known values each of the groups present has."""
     np = numpy()

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
-from assay.analyze.tree import GATED, ABSENT, leaves, node_values
+from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values
 from assay.errors import require
-from assay.record import OWN_COLUMNS, from_dict
+from assay.record import OWN_COLUMNS
 from assay.rollouts import Row
-from assay.types import Outcome, RewardOutput, Trajectory
+from assay.types import Outcome, Trajectory
 
 Array: TypeAlias = Any
 """A numpy array; numpy is of the extra `report` and imported late."""
@@ -147,7 +147,7 @@ class _Columns:
         self.rows = 0
 
     def add(self, row: Row) -> None:
-        output = from_dict(detail_of(row))
+        detail = detail_of(row)
         t = trajectory_of(row)
         found = features_of(t.prompt, t.response, t.ground_truth, turns_of(row) if t.messages else 1)
         name = t.group_id
@@ -155,22 +155,23 @@ class _Columns:
         self.groups.setdefault(key, " ".join(name[:400].split())[:160])
         step = t.metadata.get("step")
         add = self.columns
-        add["reward"].append(output.reward)
-        add["outcome"].append(_CODES[output.outcome])
-        add["seconds"].append(output.seconds)
+        add["reward"].append(detail["reward"])
+        add["outcome"].append(_CODES[detail["outcome"]])
+        add["seconds"].append(detail.get("seconds", 0.0))
         add["step"].append(int(step) if isinstance(step, int | float) and step == step else -1)
         add["group"].append(key)
         add["numbers"].append(found.numbers)
         add["bits"].append(found.bits)
         add["signature"].append(signature(t.response))
-        if output.reward is None:
-            self._note(output.error or "no reason given")
-        nodes, shape = node_values(output)
-        if not self.shape or len(shape.get("children", ())) > len(self.shape.get("children", ())):
-            self.shape = shape
-        for path, (value, state) in nodes.items():
-            self._put(f"part/{path}", (value, state), (None, ABSENT))
-        self._complain(output, "")
+        if detail["reward"] is None:
+            self._note(detail.get("error") or "no reward given")
+        components = detail.get("components")
+        if components:
+            for path, cell in node_values(detail).items():
+                self._put(f"part/{path}", cell, (None, ABSENT))
+            self._complain(components, "")
+            if self.rows < 8 or self.rows % 64 == 0:
+                self.shape = max(self.shape, inferred_shape(detail), key=_size)
         for column, value in t.metadata.items():
             if isinstance(value, int | float) and column != "step":
                 self._put(f"own/{column}", float(value), None)
@@ -183,14 +184,18 @@ class _Columns:
         cells.extend([nothing] * (self.rows - len(cells)))
         cells.append(value)
 
-    def _complain(self, output: RewardOutput, path: str) -> None:
-        for name, part in output.components.items():
-            self._complain(part, f"{path}/{name}" if path else name)
-        if output.components or not path or (output.reward is not None and output.reward >= 1.0):
-            return
-        said = output.metadata.get("reason") or output.metadata.get("faults") or output.error
-        if not said:
-            return
+    def _complain(self, components: Mapping[str, Any], above: str) -> None:
+        for name, part in components.items():
+            below = part.get("components")
+            if below:
+                self._complain(below, f"{above}{name}/")
+            elif part["reward"] is None or part["reward"] < 1.0:
+                said = part.get("metadata") or part
+                said = said.get("reason") or said.get("faults") or part.get("error")
+                if said:
+                    self._complained(above + name, said)
+
+    def _complained(self, path: str, said: Any) -> None:
         words = "; ".join(map(str, said)) if isinstance(said, list) else str(said)
         reason = _NUMBER.sub("#", words[:400])[:160]
         key = f"{path}: {reason}"
@@ -207,7 +212,7 @@ class _Columns:
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _PLAIN = ("reward", "outcome", "seconds", "step", "group", "numbers", "bits", "signature")
-_CODES = {outcome: code for code, outcome in enumerate(Outcome)}
+_CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 
 
 def detail_of(row: Row) -> dict[str, Any]:
@@ -303,4 +308,4 @@ def _size(shape: Mapping[str, Any]) -> int:
     return 1 + sum(_size(child) for child in shape.get("children", {}).values())
 
 
-assert GATED == len(OUTCOMES)
+assert len(OUTCOMES) == GATED

@@ -2,8 +2,8 @@
 
     {"kind": "composite", "weights": {"format": 0.3, "match": 0.7}, "on_missing": {...}, "children": {"format": {...}}}
 
-`shape_of` reads it off a reward, exactly, and the header of a Run keeps it. For a Run without one, `node_values` infers
-it from what the folding left in each row's metadata.
+`shape_of` reads it off a reward, exactly, and the header of a Run keeps it. For a Run without one, `inferred_shape`
+reads it from what the folding left in each row's metadata.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from assay.compose import ByTask, Clip, CompositeReward, Curriculum, Gate, Normalize, Schedule, Shaped
 from assay.compose.flow import Composition
 from assay.reward import RewardFunction
-from assay.types import Outcome, RewardOutput
+from assay.types import Outcome
 
 Shape = dict[str, Any]
 
@@ -24,7 +24,7 @@ GATED = len(Outcome)
 ABSENT = GATED + 1
 """The state of a component that is not stored for the row."""
 
-_CODES = {outcome: code for code, outcome in enumerate(Outcome)}
+_CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 _SHUT = re.compile(r"shut: .* < ([-\d.e]+)$")
 
 
@@ -62,24 +62,31 @@ def _rule(reward: Composition) -> Shape:
             return {"kind": "stored"}  # somebody's own composition: its stored value stands
 
 
-def node_values(output: RewardOutput) -> tuple[dict[str, tuple[float | None, int]], Shape]:
-    """Every component of an output by its path, as (value, state); and the shape as far as this one row shows it."""
+def node_values(detail: Mapping[str, Any]) -> dict[str, tuple[float | None, int]]:
+    """Every component of an output, as the record keeps it, by its path: (value, state)."""
     values: dict[str, tuple[float | None, int]] = {}
-    if not output.components:
-        return values, {}
-    shape = _walk(output, "", values)
-    return values, shape
+    _walk(detail, "", values)
+    return values
 
 
-def _walk(output: RewardOutput, path: str, values: dict[str, tuple[float | None, int]]) -> Shape:
-    if path:
-        gated = output.reward is None and output.metadata.get("gated") is True
-        values[path] = (output.reward, GATED if gated else _CODES[output.outcome])
-    if not output.components:
+def _walk(detail: Mapping[str, Any], above: str, values: dict[str, tuple[float | None, int]]) -> None:
+    for name, part in detail.get("components", {}).items():
+        reward = part["reward"]
+        if reward is None:
+            gated = part.get("metadata", {}).get("gated") is True
+            values[above + name] = (None, GATED if gated else _CODES[part["outcome"]])
+        else:
+            values[above + name] = (reward, 0)
+        if "components" in part:
+            _walk(part, f"{above}{name}/", values)
+
+
+def inferred_shape(detail: Mapping[str, Any]) -> Shape:
+    """The shape of a reward, as far as one row's output shows it."""
+    if "components" not in detail:
         return {"kind": "leaf"}
-    below = f"{path}/" if path else ""
-    children = {name: _walk(part, below + name, values) for name, part in output.components.items()}
-    return {**_inferred(output.metadata), "children": children}
+    children = {name: inferred_shape(part) for name, part in detail["components"].items()}
+    return {**_inferred(detail.get("metadata", {})), "children": children}
 
 
 def _inferred(said: Mapping[str, Any]) -> Shape:

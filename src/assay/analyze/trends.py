@@ -8,7 +8,7 @@ from assay.analyze.attribution import Attribution
 from assay.analyze.groups import Groups, guess_correctness
 from assay.analyze.hacking import Finding, Severity
 from assay.analyze.nearby import clusters
-from assay.analyze.stats import StepPoint, mean_of
+from assay.analyze.stats import StepPoint, compact, mean_of, strata
 from assay.analyze.table import STATES, Array, Table, numpy
 from assay.errors import require
 
@@ -55,8 +55,8 @@ def _signal(table: Table, groups: Groups) -> Iterator[Finding]:
     if groups.flat > 0.3:
         severity: Severity = "alarm" if groups.flat > 0.6 else "warning"
         says = (
-            f"{groups.flat:.0%} of the groups have no signal (all rewards equal): {groups.dead_share:.0%} at the lowest "
-            f"reward, {groups.saturated_share:.0%} at the highest. Their tokens are generated for nothing"
+            f"{groups.flat:.0%} of the groups have no signal (all rewards equal): {groups.dead_share:.0%} at the "
+            f"lowest reward, {groups.saturated_share:.0%} at the highest. Their tokens are generated for nothing"
         )
         rows = np.array([p.rows[0] for p in (*groups.dead, *groups.saturated) if p.rows], dtype=int)
         yield _finding("no_signal", severity, says, table, rows)
@@ -68,14 +68,11 @@ def _length_pays(table: Table) -> Iterator[Finding]:
     correct = guess_correctness(table)
     known = np.flatnonzero(table.scored)
     right = table.parts[correct].value[known] if correct else np.zeros(len(known))
-    _, stratum = np.unique(
-        np.stack([table.group[known], np.round(np.nan_to_num(right, nan=-1.0), 3)], axis=1), axis=0, return_inverse=True
-    )
-    stratum = stratum.ravel()
+    stratum = strata(table.group[known], np.round(np.nan_to_num(right, nan=-1.0), 3))
     several = np.bincount(stratum)[stratum] > 1
     if several.sum() < 30:
         return
-    known, stratum = known[several], np.unique(stratum[several], return_inverse=True)[1].ravel()
+    known, stratum = known[several], compact(stratum[several])
     length = _less_mean(np.log1p(table.numbers["length"][known].astype(np.float64)), stratum)
     reward = _less_mean(table.reward[known], stratum)
     if length.std() < 1e-9 or reward.std() < 1e-9:
@@ -101,9 +98,8 @@ def _alike(table: Table) -> Iterator[Finding]:
     if len(members) < 8:
         return
     cluster = clusters(table.signatures, members)
-    pairs = np.stack([cluster, table.group[members]], axis=1)
-    _, inverse, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    same = (counts[inverse.ravel()] > 1) & (cluster >= 0)
+    codes = strata(table.group[members], cluster)
+    same = (np.bincount(codes)[codes] > 1) & (cluster >= 0)
     if same.mean() > 0.5:
         says = f"{same.mean():.0%} of the responses have a near-duplicate within their own group"
         yield _finding("alike", "warning" if same.mean() < 0.8 else "alarm", says, table, members[same])

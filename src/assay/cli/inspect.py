@@ -21,7 +21,7 @@ def inspect(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     fail_on: Annotated[str, typer.Option(help="Exit with 1 at: alarm, warning, or never.")] = "alarm",
 ) -> None:
-    """Inspect a Run: what was found, how rewards are distributed, and the most suspicious rows. For CI: exits with 1."""
+    """Inspect a Run: what was found, how rewards are distributed, and the most suspicious rows; exits with 1 for CI."""
     from assay.analyze.source import Source
     from assay.analyze.study import study
     from assay.errors import ConfigError

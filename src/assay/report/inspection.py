@@ -87,7 +87,7 @@ def spark(counts: Sequence[int]) -> str:
 
 
 def _histograms(distributions: Sequence[Distribution]) -> Grid:
-    grid = _grid("", "", "mean", "std", "min", "med", "max", "floor", "ceil", "not scored")
+    grid = _grid("", "", "mean", "std", "min", "med", "max", "low%", "top%", "not scored")
     names = short_names([d.name for d in distributions])
     for d in distributions[:MOST_HISTOGRAMS]:
         missing = ", ".join(f"{n:,} {why}" for why, n in d.missing.items())
@@ -170,8 +170,8 @@ def _row(study: Study, number: int, row: Row) -> Padding:
 
 
 def _grid(first: str, *others: str) -> Grid:
-    grid = Grid(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column(first)
+    grid = Grid(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column(first, no_wrap=first == "", min_width=8)
     for name in others:
         left = name in ("", "look at rows", "not scored")
         grid.add_column(name, justify="left" if left else "right", no_wrap=True)
