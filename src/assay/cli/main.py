@@ -11,6 +11,7 @@ import traceback
 import typer
 
 from assay.cli.explain import explain
+from assay.cli.inspect import inspect
 from assay.cli.listing import list_rewards
 from assay.cli.score import score
 from assay.errors import AssayError, UsageError
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(score)
 app.command("list")(list_rewards)
 app.command()(explain)
+app.command()(inspect)
 
 
 @app.callback(invoke_without_command=True)
