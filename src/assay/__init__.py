@@ -48,6 +48,25 @@ _HOMES = {
         "Term",
     ),
     "engine": ("Engine", "score"),
+    "load": ("load_reward",),
+    "record": ("Run",),
+    "rewards.format": ("CodeBlockReward", "FormatReward", "TagCountReward", "match_format_exactly"),
+    "rewards.instructions": ("InstructionReward",),
+    "rewards.keyword": ("KeywordReward",),
+    "rewards.language": ("LanguageReward",),
+    "rewards.length": ("CosineLengthReward", "GroupLengthReward", "LengthReward", "OverlongPenalty"),
+    "rewards.match": ("ExactMatchReward", "F1Reward", "FuzzyMatchReward"),
+    "rewards.repetition": ("RepetitionReward",),
+    "rewards.schema": ("JsonSchemaReward",),
+    "rewards.tools": ("ToolCallReward",),
+    "advantage": (
+        "DrGRPOAdvantage",
+        "GAE",
+        "GDPOAdvantage",
+        "GRPOAdvantage",
+        "RLOOAdvantage",
+        "ReinforcePlusPlusAdvantage",
+    ),
 }
 """Module -> the public names that live in it. One line here makes a name public."""
 
