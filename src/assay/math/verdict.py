@@ -69,7 +69,7 @@ def equivalent(answer: str, gold: str, options: Options = DEFAULT) -> Verdict:
     >>> bool(equivalent(r"\frac{\sqrt2}{2}", r"1/\sqrt{2}"))
     True
     >>> equivalent("1+1/e", "1-1/e").reason
-    '1 + e^(-1) is not 1 - e^(-1): values of the expressions'
+    'e^(-1) + 1 is not -e^(-1) + 1: values of the expressions'
     """
     return judge(Reading(answer), read_gold(gold), options)
 

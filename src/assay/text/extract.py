@@ -143,7 +143,23 @@ def _boxed(text: str, box: Span) -> FinalAnswer:
         joined, rivals = _joined(text, box)
         if rivals:
             return FinalAnswer(joined, "boxed", rivals)
-    return FinalAnswer(_with_unit(text, box), "boxed")
+    return FinalAnswer(_with_unit(text, box), "boxed", _said_before(text, start))
+
+
+def _said_before(text: str, start: int) -> tuple[str, ...]:
+    """An answer that is stated in words right before a box: `The answer is 8. \\boxed{7}`."""
+    if not _DIGIT.search(text, start - 16 if start > 16 else 0, start):
+        return ()
+    before = text[start - 120 if start > 120 else 0 : start]
+    if before.rstrip(" \n$\\([").endswith(("=", "≈", "approx")):
+        return ()  # `the answer is 1/2 = \\boxed{0.5}` is one statement
+    spoken = spoken_answer(before) if "nswer" in before else None
+    if spoken is None or len(before) - spoken.end > 12 or not _DIGIT.search(spoken.inner):
+        return ()
+    return (spoken.inner,)
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _said_after(text: str, box: Span, spoken: Span) -> FinalAnswer:
