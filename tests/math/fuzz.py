@@ -18,20 +18,24 @@ from assay.math.grade import grade
 
 CASES = Path(__file__).parents[1] / "cases"
 LIMIT = 0.1
-PIECES = r"""
+_PIECES = r"""
 \frac{}{} \sqrt{} ^{} _{} \binom{}{} \left( \right) \{ \} \boxed{ } <think> </think> <answer> </answer> #### $ $$ \( \)
-\begin{pmatrix} \end{pmatrix} & \\ | \| \lfloor \rceil \pm \cup \infty \pi ! !! ^\circ % ° √ ² ½ ∞ … \text{ \mathrm{
-\sum_{k=1}^{n} \int \lim_{x\to0} \log_ \sin \arctan^{-1} 10^{9}! 9^{9^{9}} 1e999 0.\overline{3} = < \le \in \ne ~ \approx
+\begin{pmatrix} \end{pmatrix} & \\ | \| \lfloor \rceil \pm \cup \infty \pi ! !! ^\circ % ° √ ² ½ ∞ … \text{
+\mathrm{ \sum_{k=1}^{n} \int \lim_{x\to0} \log_ \sin \arctan^{-1} 10^{9}! 9^{9^{9}} 1e999 0.\overline{3} = < \le \in \ne ~ \approx
 and or not the answer is maybe if am pm cm kg m/s^2 dollars \$ € , ; : . \mathbb{R} \setminus \mid - + * / é 数 👍
 (((((((((( )))))))))) {{{{{{{{{{ }}}}}}}}}}
-""".split()
-PIECES += [" ", "\n", "\0", "\u200b", "\ud800"]
+"""
+PIECES = [*_PIECES.split(), " ", "\n", "\0", "\u200b", "\ud800"]
+
+
+def _lines(name: str) -> list[str]:
+    return (CASES / name).read_text(encoding="utf-8").splitlines()
 
 
 def seeds() -> list[str]:
     """What is mutated."""
-    answers = [json.loads(line) for line in (CASES / "answers.jsonl").open(encoding="utf-8")]
-    responses = [json.loads(line) for line in (CASES / "final_answers.jsonl").open(encoding="utf-8")]
+    answers = [json.loads(line) for line in _lines("answers.jsonl")]
+    responses = [json.loads(line) for line in _lines("final_answers.jsonl")]
     return [*(c["answer"] for c in answers), *(c["gold"] for c in answers), *(c["response"] for c in responses)]
 
 
