@@ -34,7 +34,7 @@ def test_the_metadata_says_what_was_compared_and_why() -> None:
     assert (said["canonical"], said["gold_canonical"]) == ("1/2", "1/2")
     assert said["rule"] == "values of the expressions"
     assert said["reason"] == "1/2 = 1/2: values of the expressions"
-    assert said["seconds"] >= 0
+    assert output.seconds > 0
     json.dumps(said)
 
 

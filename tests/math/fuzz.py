@@ -21,7 +21,8 @@ LIMIT = 0.1
 _PIECES = r"""
 \frac{}{} \sqrt{} ^{} _{} \binom{}{} \left( \right) \{ \} \boxed{ } <think> </think> <answer> </answer> #### $ $$ \( \)
 \begin{pmatrix} \end{pmatrix} & \\ | \| \lfloor \rceil \pm \cup \infty \pi ! !! ^\circ % ° √ ² ½ ∞ … \text{
-\mathrm{ \sum_{k=1}^{n} \int \lim_{x\to0} \log_ \sin \arctan^{-1} 10^{9}! 9^{9^{9}} 1e999 0.\overline{3} = < \le \in \ne ~ \approx
+\mathrm{ \sum_{k=1}^{n} \int \lim_{x\to0} \log_ \sin \arctan^{-1} 10^{9}! 9^{9^{9}}
+1e999 0.\overline{3} = < \le \in \ne ~ \approx
 and or not the answer is maybe if am pm cm kg m/s^2 dollars \$ € , ; : . \mathbb{R} \setminus \mid - + * / é 数 👍
 (((((((((( )))))))))) {{{{{{{{{{ }}}}}}}}}}
 """
