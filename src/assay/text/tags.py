@@ -41,13 +41,27 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
         >>> read_tags("<think>hm", ["think"]).faults
         ['<think> is not closed']
     """
-    marks = [(m.group(), m.start(), m.end()) for m in islice(_marks(tuple(tags)).finditer(text), _ENOUGH)]
+    pattern, expected = _shape(tuple(tags))
     read = Tagged()
-    if [mark for mark, _, _ in marks] == _sequence(tuple(tags)):
-        read.contents = {tag: text[marks[2 * i][2] : marks[2 * i + 1][1]] for i, tag in enumerate(tags)}
-        if not outside and _has_text_outside(text, marks):
-            read.faults.append(_OUTSIDE)
+    if pattern.findall(text) == expected:  # the usual case: nothing is wrong with the tags themselves
+        end = 0
+        for tag in tags:
+            start = text.index(f"<{tag}>", end)
+            if start > end and not outside and not text[end:start].isspace():
+                read.faults = [_OUTSIDE]
+            end = text.index(f"</{tag}>", start)
+            read.contents[tag] = text[start + len(tag) + 2 : end]
+            end += len(tag) + 3
+        if end < len(text) and not outside and not text[end:].isspace():
+            read.faults = [_OUTSIDE]
         return read
+    return _read_with_faults(text, tags, opened, outside)
+
+
+def _read_with_faults(text: str, tags: Sequence[str], opened: bool | None, outside: bool) -> Tagged:
+    pattern, _ = _shape(tuple(tags))
+    marks = [(m.group(), m.start(), m.end()) for m in islice(pattern.finditer(text), _ENOUGH)]
+    read = Tagged()
     first = tags[0]
     if opened is not False and (not marks or marks[0][0] != f"<{first}>"):
         closes_first = bool(marks) and marks[0][0] == f"</{first}>"
@@ -107,10 +121,7 @@ def _has_text_outside(text: str, marks: list[tuple[str, int, int]]) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _sequence(tags: tuple[str, ...]) -> list[str]:
-    return [mark for tag in tags for mark in (f"<{tag}>", f"</{tag}>")]
-
-
-@functools.lru_cache(maxsize=256)
-def _marks(tags: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(f"</?(?:{'|'.join(map(re.escape, tags))})>")
+def _shape(tags: tuple[str, ...]) -> tuple[re.Pattern[str], list[str]]:
+    """What finds the tags, and what it finds where all is well."""
+    pattern = re.compile(f"</?(?:{'|'.join(map(re.escape, tags))})>")
+    return pattern, [mark for tag in tags for mark in (f"<{tag}>", f"</{tag}>")]
