@@ -219,7 +219,12 @@ class NumericReward(RewardFunction):
         if found is None or said is None:
             return RewardOutput(0.0, metadata={"extracted": found.text[:_SHOWN] if found else None, "value": None})
         score, gold, error = max(self._score(gold, said) for gold in golds)
-        metadata = {"extracted": found.text[:_SHOWN], "value": _shown(said), "gold": _shown(gold), "error": _shown(error)}
+        metadata = {
+            "extracted": found.text[:_SHOWN],
+            "value": _shown(said),
+            "gold": _shown(gold),
+            "error": _shown(error),
+        }
         return RewardOutput(score, metadata=metadata)
 
     def _score(self, gold: Fraction, said: Fraction) -> tuple[float, Fraction, Fraction]:
@@ -354,7 +359,9 @@ def check_answer(response: str, ground_truth: Any) -> float:
     return 0.0
 
 
-_VALUE = re.compile(r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,4})?|(?<![\w.])[-+−]?\.\d+", re.I)
+_VALUE = re.compile(
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,4})?|(?<![\w.])[-+−]?\.\d+", re.I
+)
 _STATED_VALUE = re.compile(rf"=\s*\$?\s*({_VALUE.pattern})(?![\d.]*\s*[-+*/^=×÷])", re.I)
 _MOST_NUMBERS = 1000
 

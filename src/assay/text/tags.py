@@ -12,6 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Literal, TypeAlias
+
+Outside: TypeAlias = bool | Literal["after"]
+"""Whether text may stand around the tags, or stands after them."""
 
 _OUTSIDE = "there is text outside the tags"
 _ENOUGH = 64
@@ -30,10 +34,11 @@ class Tagged:
     """Whether the first opening tag was left to the chat template."""
 
 
-def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outside: bool = False) -> Tagged:
-    """Read the tags in order; `outside` allows text around them. `opened`: the template wrote the first opening tag.
+def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outside: Outside = False) -> Tagged:
+    """Read the tags in order, each once. What is wrong is in `faults`.
 
-    None for `opened`: it did where the closing tag comes first.
+    `opened`: the chat template wrote the first opening tag; None: it did where the closing tag comes first.
+    `outside`: whether text may stand around the tags; "after": it must stand after the last one, and nowhere else.
 
     Example:
         >>> read_tags("<think>hm</think><answer>4</answer>", ["think", "answer"]).contents
@@ -47,18 +52,18 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
         end = 0
         for tag in tags:
             start = text.index(f"<{tag}>", end)
-            if start > end and not outside and not text[end:start].isspace():
+            if start > end and outside is not True and not text[end:start].isspace():
                 read.faults = [_OUTSIDE]
             end = text.index(f"</{tag}>", start)
             read.contents[tag] = text[start + len(tag) + 2 : end]
             end += len(tag) + 3
-        if end < len(text) and not outside and not text[end:].isspace():
-            read.faults = [_OUTSIDE]
+        if outside is not True and (fault := _fault_after(text[end:], tags[-1], outside)):
+            read.faults.append(fault)
         return read
     return _read_with_faults(text, tags, opened, outside)
 
 
-def _read_with_faults(text: str, tags: Sequence[str], opened: bool | None, outside: bool) -> Tagged:
+def _read_with_faults(text: str, tags: Sequence[str], opened: bool | None, outside: Outside) -> Tagged:
     pattern, _ = _shape(tuple(tags))
     marks = [(m.group(), m.start(), m.end()) for m in islice(pattern.finditer(text), _ENOUGH)]
     read = Tagged()
@@ -83,8 +88,11 @@ def _read_with_faults(text: str, tags: Sequence[str], opened: bool | None, outsi
             continue
         last = at
         read.contents[tag] = text[marks[at][2] : marks[at + 1][1]]
-    if not outside and not read.faults and _has_text_outside(text, marks):
-        read.faults.append(_OUTSIDE)
+    if outside is not True and not read.faults:
+        if _has_text_before_the_last(text, marks):
+            read.faults.append(_OUTSIDE)
+        elif fault := _fault_after(text[marks[-1][2] :], tags[-1], outside):
+            read.faults.append(fault)
     return read
 
 
@@ -113,10 +121,17 @@ def _fault(tag: str, seen: list[str]) -> str:
     return ""
 
 
-def _has_text_outside(text: str, marks: list[tuple[str, int, int]]) -> bool:
+def _fault_after(rest: str, tag: str, outside: Outside) -> str:
+    blank = not rest or rest.isspace()
+    if outside == "after":
+        return f"nothing stands after </{tag}>" if blank else ""
+    return "" if blank else _OUTSIDE
+
+
+def _has_text_before_the_last(text: str, marks: list[tuple[str, int, int]]) -> bool:
     # without a fault the marks come in pairs: the gaps run from each closing tag to the next opening one
-    ends = [0, *(end for _, _, end in marks[1::2])]
-    starts = [*(start for _, start, _ in marks[::2]), len(text)]
+    ends = [0, *(end for _, _, end in marks[1:-1:2])]
+    starts = [start for _, start, _ in marks[::2]]
     return any(text[end:start].strip() for end, start in zip(ends, starts, strict=True))
 
 
