@@ -213,7 +213,7 @@ class _Call:
         orders: list[Order] = []
         places: list[tuple[Work, list[int]]] = []
         for work, mine in zip(works, todo, strict=True):
-            for numbers in self._leaf(work, mine).calls() if mine else ():
+            for numbers in self._leaf(work, mine).calls(small=True) if mine else ():
                 positions = [mine[i] for i in numbers]
                 places.append((work, positions))
                 orders.append(Order(work.reward, work.leg or 0, [work.rows[i] for i in positions], work.limit))
