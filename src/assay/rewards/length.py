@@ -174,7 +174,7 @@ class CosineLengthReward(RewardFunction):
         values = [self.min_correct, self.max_correct, self.min_wrong, self.max_wrong]
         if self.exceeded is not None:
             values.append(self.exceeded)
-        self.contract = Contract(range=(min(values), max(values)))  # type: ignore[misc]
+        self.contract = Contract(range=(min(values), max(values)), columns=_columns(self.correct))
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         verdict = _verdict(trajectory, self.correct, self.name)
@@ -217,6 +217,7 @@ class GroupLengthReward(RewardFunction):
 
     def __post_init__(self) -> None:
         _check_unit("group_length", self.unit)
+        self.contract = Contract(per=Per.GROUP, range=(-0.5, 0.5), columns=_columns(self.correct))
 
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         lengths = [_length(t, self.unit, self.name) for t in trajectories]
@@ -251,6 +252,10 @@ def _length(trajectory: Trajectory, unit: Unit, name: str) -> int:
             f"tokens=Tokens(ids=...), or count unit='words' or 'chars'."
         )
     return sum(map(bool, tokens.mask)) if tokens.mask else len(tokens.ids)
+
+
+def _columns(correct: Any) -> tuple[str, ...]:
+    return (correct,) if isinstance(correct, str) else ()
 
 
 def _verdict(trajectory: Trajectory, correct: Any, name: str) -> RewardOutput:
