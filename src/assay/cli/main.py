@@ -15,6 +15,8 @@ from assay.errors import AssayError, UsageError
 
 COMMANDS = {
     "score": "score:score",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
     "list": "listing:list_rewards",
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
