@@ -13,6 +13,7 @@ import typer
 from assay.cli.explain import explain
 from assay.cli.inspect import inspect
 from assay.cli.listing import list_rewards
+from assay.cli.report import report
 from assay.cli.score import score
 from assay.errors import AssayError, UsageError
 
@@ -27,6 +28,7 @@ app.command()(score)
 app.command("list")(list_rewards)
 app.command()(explain)
 app.command()(inspect)
+app.command()(report)
 
 
 @app.callback(invoke_without_command=True)
