@@ -269,8 +269,8 @@ class Detail {
     const { app } = this;
     const label = (value) => () => app.save("labels", { ...this.identity(row, i), label: value, at: new Date().toISOString() });
     return el("div", { class: "actions" },
-      el("button", { onclick: label(1), title: "It deserves a high reward" }, "👍 good"),
-      el("button", { onclick: label(0), title: "It deserves a low reward" }, "👎 bad"),
+      el("button", { onclick: label(1), title: "It deserves a high reward" }, "▲ good"),
+      el("button", { onclick: label(0), title: "It deserves a low reward" }, "▼ bad"),
       el("button", { onclick: () => this.makeTest(row, i), title: "Write this row into a JSONL with the score it should get" }, "make this a test"),
       el("button", { onclick: () => this.copy(i), title: "Copy this row as JSON (c)" }, "copy"));
   }

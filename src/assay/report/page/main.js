@@ -126,7 +126,7 @@ class App {
   // -- filter and order
 
   names(name) {
-    const t = this.table, plain = { row: (i) => i + 1, reward: (i) => this.reward[i], advantage: (i) => this.told.advantage[i],
+    const t = this.table, plain = { row: (i) => i + 1, chars: (i) => t.get("length")[i], reward: (i) => this.reward[i], advantage: (i) => this.told.advantage[i],
       stored: (i) => t.get("reward")[i], scored: (i) => (Number.isNaN(this.reward[i]) ? 0 : 1), outcome: (i) => this.head.outcomes[t.get("outcome")[i]],
       group: (i) => t.titles[t.get("group")[i]], flagged: (i) => t.get("flags")[i], mean: (i) => this.told.mean[t.get("group")[i]],
       flat: (i) => { const g = t.get("group")[i]; return this.told.count[g] > 1 && this.range.high[g] - this.range.low[g] <= 1e-9 ? 1 : 0; } };
@@ -149,7 +149,7 @@ class App {
   }
   known() {
     const t = this.table;
-    return ["reward", "advantage", "scored", "outcome", "length", "words", "repetition", "step", "row", "group", "flat", "flagged", "suspicion",
+    return ["reward", "advantage", "scored", "outcome", "chars", "words", "repetition", "step", "row", "group", "flat", "flagged", "suspicion",
       ...t.paths.map((p) => p.split("/").at(-1)), ...this.head.rules.map((r) => r.name), ...this.head.bits,
       ...[...t.columns.keys()].filter((n) => n.startsWith("own/")).map((n) => n.slice(4))];
   }

@@ -24,7 +24,7 @@ Object.assign(App.prototype, {
     const t = this.table;
     this.drawnFor = t.rows;
     const columns = [["reward", this.reward], ...t.paths.filter((p) => this.isLeaf(p)).map((p) => [p.split("/").at(-1), t.get(`part/${p}`)]),
-      ["length", t.get("length")], ...[...t.columns.keys()].filter((n) => n.startsWith("own/")).slice(0, 4).map((n) => [n.slice(4), t.get(n)])];
+      ["chars", t.get("length")], ...[...t.columns.keys()].filter((n) => n.startsWith("own/")).slice(0, 4).map((n) => [n.slice(4), t.get(n)])];
     this.histograms = columns.map(([name, values]) => ({ name, values, holder: el("div", { class: "histogram-of" }) }));
     const sliders = this.composites.filter((c) => Object.keys(c.weights).length);
     const steps = this.head.study?.steps ?? [];
