@@ -10,6 +10,7 @@ import traceback
 
 import typer
 
+from assay.cli.check import check
 from assay.cli.explain import explain
 from assay.cli.listing import list_rewards
 from assay.cli.score import score
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(score)
 app.command("list")(list_rewards)
 app.command()(explain)
+app.command()(check)
 
 
 @app.callback(invoke_without_command=True)

@@ -40,7 +40,7 @@ class Shape:
 
 
 def shape_of(response: str, gold: str | None) -> Shape:
-    """Find the answer in a response: in a box, a tag, after ####, in a JSON object, as the gold itself, or after "is"."""
+    """Find the answer in a response: in a box, a tag, after ####, as JSON, as the gold itself, or after "is"."""
 
     def cut(start: int, end: int, commit: Callable[[str], str]) -> Shape:
         return Shape(response[:start], response[start:end], response[end:], commit)
@@ -52,7 +52,7 @@ def shape_of(response: str, gold: str | None) -> Shape:
         end = response.find(f"</{tag}>", m.end())
         if end >= 0:
             end = m.end() + len(response[m.end() : end].rstrip())
-            return cut(m.end(), end, lambda a: f"<{tag}>{a}</{tag}>")
+            return cut(m.end(), end, lambda a, tag=tag: f"<{tag}>{a}</{tag}>")
     if marks := list(_HASHES.finditer(response)):
         start = marks[-1].end()
         end = response.find("\n", start)
@@ -175,7 +175,7 @@ _KEPT = re.compile(
 
 
 def hollowed(text: str) -> str:
-    """The text with every word replaced by made-up letters of the same length; tags, commands, headings and marks stay."""
+    """The text with made-up letters in place of every word; tags, commands, headings and marks stay."""
     letters = random.Random(len(text))
 
     def made_up(m: re.Match[str]) -> str:
@@ -188,7 +188,7 @@ def hollowed(text: str) -> str:
 
 
 def candidates(trajectory: Trajectory) -> Iterable[str]:
-    """Honest responses made from the gold, in the forms that rewards look for: which of them counts is the reward's say."""
+    """Honest responses made from the gold, in the forms that rewards look for; which one counts is the reward's say."""
     gold = gold_of(trajectory)
     if gold is None:
         return

@@ -1,4 +1,4 @@
-"""A reward on trial: its examples measured, its cases made, and each judged by what it earned beside the honest response.
+"""A reward on trial: its examples measured, its cases made, each judged by what it earned beside the honest response.
 
 What a reward may be blamed for depends on what it reads. One that tells right from wrong must not pay a guess; one that
 reads form only (length, tags) pays whatever has the form, and is told so once instead of a hundred times.
@@ -6,12 +6,14 @@ reads form only (length, tags) pays whatever has the form, and is told so once i
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from assay.calling import ALIASES
 from assay.contract import Per
 from assay.engine import Engine, leaves, required_columns
 from assay.engine import score as score_rows
@@ -93,11 +95,11 @@ class Trial:
         """Every case of every rule, bound to this trial."""
         chosen = list(RULES.values() if rules is None else rules)
         first = self.examples[:1]
-        found: list[Case] = []
-        for example in self.examples:
-            for case in cases_of(example, (r for r in chosen if example in first or not r.once)):
-                found.append(Case(case.rule, case.example, case.response, case.number, case.beside, self))
-        return found
+        return [
+            dataclasses.replace(case, trial=self)
+            for example in self.examples
+            for case in cases_of(example, (r for r in chosen if example in first or not r.once))
+        ]
 
     def score(self, asked: Sequence[tuple[Example, str]]) -> list[RewardOutput]:
         """Score these responses; where a reward sees groups, each beside its example's honest response."""
@@ -169,9 +171,7 @@ class Trial:
             return self._found(case, None, said, Severity.ERROR, "Declare Contract(timeout=...).")
         if output.outcome in FAILURES:
             said = f"the reward fails on it, so it is not scored: {output.error[:200]}"
-            return self._found(
-                case, None, said, Severity.WARNING, "A response that cannot be scored may pay: return 0."
-            )
+            return self._found(case, None, said, Severity.WARNING, "A policy can write this: read it without failing.")
         if case.rule.expect is Expect.SAME:
             return self._found(case, None, f"it is not scored: {output.error[:200]}")
         return None
@@ -230,7 +230,8 @@ def _builtin_rows(reward: RewardFunction) -> list[Trajectory]:
     from assay.probe.examples import EXAMPLES
 
     needed = {column for leaf in leaves(reward) for column in required_columns(leaf)}
-    rows = [Trajectory.of(row) for row in EXAMPLES]
+    called = needed & set(ALIASES["ground_truth"])  # the gold, as this reward calls it
+    rows = [Trajectory.of({**row, **{name: row.get("ground_truth") for name in called}}) for row in EXAMPLES]
     fitting = [row for row in rows if all(row.get(column) is not None for column in needed)]
     if not fitting:
         raise InputError(
