@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from assay.adapters.lower import needs_groups
 from assay.compose import CompositeReward, Composition
-from assay.contract import Per
-from assay.engine import check_columns, from_trl, leaves, score
+from assay.engine import check_columns, from_trl, score
 from assay.errors import ConfigError
-from assay.reward import RewardFunction, as_reward, call_of
+from assay.reward import RewardFunction, as_reward
 from assay.types import RewardOutput, Trajectory
 
 Aggregation = Literal["sum_then_normalize", "normalize_then_sum"]
@@ -154,14 +154,6 @@ class _Shared:
 
 def _children(reward: RewardFunction) -> Mapping[str, RewardFunction]:
     return reward.children if isinstance(reward, Composition) else {}
-
-
-def needs_groups(reward: RewardFunction) -> bool:
-    """Whether some part of the reward must see all responses to a prompt together."""
-    inner = [reward, *_children(reward).values()]
-    if any(r.contract.per is Per.GROUP for r in inner) or any(call_of(r).per is Per.GROUP for r in leaves(reward)):
-        return True
-    return any(needs_groups(child) for child in _children(reward).values())
 
 
 def _gathered(rows: list[Trajectory]) -> tuple[list[Trajectory], slice]:

@@ -1,4 +1,4 @@
-"""A judge: a model behind an endpoint, how its verdicts are read, what it may cost, and whose fault it is when it fails.
+"""A judge: a model behind an endpoint, how its verdicts are read, what it may cost, and whose fault a failure is.
 
 judge = JudgeModel("gpt-4.1-mini", requests_per_minute=500, price=(0.4, 1.6), budget=20.0)
 answer = await judge.ask(Prompt(system, user), [scale(1, 5, "How good is it?")])
@@ -187,7 +187,7 @@ class JudgeModel:
 
     def version(self) -> str:
         """What the judge's verdicts depend on, for a cache."""
-        return f"{self.base_url} {self.model} {self.read} {self.samples} {self.temperature} {self.reason} {dict(self.extra)}"
+        return f"{self.base_url} {self.model} {self.read} {self.samples} {self.temperature} {self.reason} {self.extra}"
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -198,7 +198,7 @@ class JudgeModel:
         self._way, self._form, self._quirks = None, "systemone", set()
 
     async def ask(self, prompt: Prompt, questions: Sequence[Question]) -> Answer:
-        """The judge's verdicts. Raises `InfraError` for the server's faults and `Unreadable` for replies that are none."""
+        """The judge's verdicts. `InfraError` is the server's fault; `Unreadable` a reply that is no verdict."""
         from assay.llm.asking import ask_once
 
         drawn = await asyncio.gather(*(ask_once(self, prompt, questions, sample) for sample in range(self.samples)))

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay.errors import InfraError
 
@@ -55,8 +55,9 @@ class Budget:
 
     limit: float | None = None
     spent: float = 0.0
-    _reserved: float = field(default=0.0, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._reserved, self._lock = 0.0, threading.Lock()
 
     def reserve(self, estimate: float) -> None:
         """Set the most that a call can cost aside, or raise `BudgetSpent`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from assay.math.cursor import Cursor
-from assay.math.limits import MOST_BITS, TooLarge, Unreadable
+from assay.math.limits import MOST_BITS, MOST_DIGITS, TooLarge, Unreadable
 from assay.math.names import BASES, FUNCTIONS, GREEK, INVERSE, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
 from assay.math.tree import Group, Matrix, Node, Num, Op, Relation, Sym
 from assay.math.units import is_unit_word, unit_follows
@@ -17,7 +17,7 @@ WORDS_OF_TEXT = frozenset("no on it is if as at be by do go he in me my of so to
 
 def atom(c: Cursor) -> Node:
     """What can stand alone, or between two signs."""
-    token = c.peek()
+    token = c.t[c.i]
     if not token:
         raise Unreadable("it breaks off")
     first = token[0]
@@ -31,24 +31,12 @@ def atom(c: Cursor) -> Node:
         return command(c)
     if token in ("-", "+"):
         c.i += 1
-        node = _power(c)
+        node = c.grammar.power(c)
         return Op("neg", (node,)) if token == "-" else node
     if token == "$":
         c.i += 1
         return atom(c)
     raise Unreadable(f"{token!r} is not understood")
-
-
-def _power(c: Cursor) -> Node:
-    from assay.math.parse import power
-
-    return power(c)
-
-
-def _sequence(c: Cursor) -> Node:
-    from assay.math.parse import sequence
-
-    return sequence(c)
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -72,7 +60,7 @@ def number(c: Cursor) -> Node:
 
 def to_number(text: str) -> Num:
     """The exact value of digits as written."""
-    if len(text) * 3.33 > MOST_BITS:
+    if len(text) > MOST_DIGITS:
         raise TooLarge(f"a number of {len(text):,} digits")
     if text.isdigit():
         return Num(int(text))
@@ -302,18 +290,16 @@ def function_argument(c: Cursor, fn: str) -> Node:
         inside = {"{": braces, "[": bracket, "(": bracket}.get(opened, atom)(c)
         c.leave()
         return inside
-    from assay.math.parse import power, starts_factor
-
     if c.peek() == "-":
         c.i += 1
         return Op("neg", (function_argument(c, fn),))
     c.enter()
-    node = power(c)
-    while c.peek() and fn != "root" and starts_factor(c, node) and _same_argument(c):
-        node = mixed(c, node) or Op("*", (node, power(c)))
+    node = c.grammar.power(c)
+    while c.peek() and fn != "root" and c.grammar.starts_factor(c, node) and _same_argument(c):
+        node = mixed(c, node) or Op("*", (node, c.grammar.power(c)))
     if c.peek() == "/" and isinstance(node, Num | Sym) and c.peek(1)[:1].isdigit() and fn in INVERSE:
         c.i += 1
-        node = Op("/", (node, power(c)))  # `\cos \pi/3`
+        node = Op("/", (node, c.grammar.power(c)))  # `\cos \pi/3`
     c.leave()
     return node
 
@@ -369,7 +355,7 @@ def bracket(c: Cursor) -> Node:
     opened = c.take()
     c.enter()
     bars, c.bars = c.bars, 0
-    inside = _sequence(c)
+    inside = c.grammar.sequence(c)
     c.bars = bars
     c.leave()
     closed = c.take()
@@ -384,18 +370,27 @@ def bracket(c: Cursor) -> Node:
 
 def braces(c: Cursor) -> Node:
     """A group in braces; with commas in it a set whose backslashes were forgotten."""
-    c.expect("{")
+    i, t = c.i, c.t
+    if t[i + 2] == "}":  # one token in braces, as most often
+        inner = t[i + 1]
+        if inner.isdigit() and inner.isascii():
+            c.i = i + 3
+            return to_number(inner)
+        if len(inner) == 1 and inner.isalpha():
+            c.i = i + 3
+            return Sym(inner)
+    c.i += 1
     if c.peek() == "}":
         c.i += 1
         if c.n == 2:
             return Group("set", ())
         return atom(c)
     c.enter()
-    inside = _sequence(c)
+    inside = c.grammar.sequence(c)
     c.leave()
     if c.peek() in ("\\choose", "\\atop"):
         c.i += 1
-        inside = Op("binom", (inside, _sequence(c)))
+        inside = Op("binom", (inside, c.grammar.sequence(c)))
     if c.peek() == "|" or c.peek() == ":":
         return _condition(c, inside, "}")
     c.expect("}")
@@ -412,7 +407,7 @@ def set_of(c: Cursor) -> Node:
         return Group("set", ())
     c.enter()
     bars, c.bars = c.bars, 1
-    inside = _sequence(c)
+    inside = c.grammar.sequence(c)
     c.bars = bars
     c.leave()
     if c.peek() in ("|", ":", "\\mid"):
@@ -424,7 +419,7 @@ def set_of(c: Cursor) -> Node:
 
 def _condition(c: Cursor, head: Node, closing: str) -> Node:
     c.i += 1
-    condition = _sequence(c)
+    condition = c.grammar.sequence(c)
     if c.take() not in (closing, "}"):
         raise Unreadable("a set is not closed")
     plain = isinstance(head, Sym) or (isinstance(head, Relation) and head.signs == ("in",))
@@ -436,7 +431,7 @@ def bars(c: Cursor) -> Node:
     c.i += 1
     c.enter()
     c.bars += 1
-    inside = _sequence(c)
+    inside = c.grammar.sequence(c)
     c.bars -= 1
     c.leave()
     c.expect("|")
@@ -449,7 +444,7 @@ def _between(closing: str, op: str) -> Callable[[Cursor], Node]:
     def read(c: Cursor) -> Node:
         c.i += 1
         c.enter()
-        inside = _sequence(c)
+        inside = c.grammar.sequence(c)
         c.leave()
         c.expect(closing)
         return Op(op, (inside,)) if op else _angled(inside)
@@ -497,7 +492,7 @@ def _fraction(c: Cursor) -> Node:
 def _root(c: Cursor) -> Node:
     degree: Node = Num(2)
     if c.accept("["):
-        degree = _sequence(c)
+        degree = c.grammar.sequence(c)
         c.expect("]")
     c.enter()
     inside = argument(c, whole=True)
@@ -520,7 +515,7 @@ def _decorated(mark: str) -> Callable[[Cursor], Node]:
 
 
 def _skip(c: Cursor) -> Node:
-    return _power(c)
+    return c.grammar.power(c)
 
 
 def _bounds(c: Cursor) -> tuple[Node | None, Node | None]:
@@ -538,10 +533,8 @@ def _bounds(c: Cursor) -> tuple[Node | None, Node | None]:
 
 def _series(op: str) -> Callable[[Cursor], Node]:
     def read(c: Cursor) -> Node:
-        from assay.math.parse import product
-
         low, high = _bounds(c)
-        body = product(c)
+        body = c.grammar.product(c)
         if isinstance(low, Relation) and low.signs == ("=",) and isinstance(low.sides[0], Sym) and high is not None:
             return Op(op, (low.sides[0], low.sides[1], high, body))
         return Op("apply", (Sym(op), *(n for n in (low, high) if n is not None), body))
@@ -550,15 +543,13 @@ def _series(op: str) -> Callable[[Cursor], Node]:
 
 
 def _integral(c: Cursor) -> Node:
-    from assay.math.parse import total
-
     low, high = _bounds(c)
-    return Op("apply", (Sym("integral"), *(n for n in (low, high) if n is not None), total(c)))
+    return Op("apply", (Sym("integral"), *(n for n in (low, high) if n is not None), c.grammar.total(c)))
 
 
 def _limit(c: Cursor) -> Node:
     low, _ = _bounds(c)
-    return Op("apply", (Sym("lim"), *((low,) if low is not None else ()), _power(c)))
+    return Op("apply", (Sym("lim"), *((low,) if low is not None else ()), c.grammar.power(c)))
 
 
 def _constant(node: Node) -> Callable[[Cursor], Node]:
@@ -572,8 +563,6 @@ def environment(c: Cursor) -> Node:
         raise Unreadable(f"{kind} is not understood")
     rows: list[tuple[Node, ...]] = []
     row: list[Node] = []
-    from assay.math.parse import relation
-
     c.enter()
     while not c.peek().startswith("\\end"):
         token = c.peek()
@@ -587,7 +576,7 @@ def environment(c: Cursor) -> Node:
         elif not token:
             raise Unreadable("a matrix is not closed")
         else:
-            row.append(relation(c))
+            row.append(c.grammar.relation(c))
     c.leave()
     c.i += 1
     if row:

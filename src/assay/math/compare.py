@@ -19,7 +19,7 @@ from assay.math.intervals import same_region
 from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, is_number, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, has, is_number, variables, walk
 
 
 class Decision(NamedTuple):
@@ -87,7 +87,7 @@ def _scalar(node: Node) -> bool:
 
 
 def _relations(node: Node) -> bool:
-    return isinstance(node, Relation) or (isinstance(node, Group) and any(isinstance(n, Relation) for n in node.items))
+    return isinstance(node, Relation) or (isinstance(node, Group) and any(_relations(n) for n in node.items))
 
 
 def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -154,7 +154,7 @@ def _region(node: Node) -> bool:
 
 
 def _has_degrees(node: Node) -> bool:
-    return any(isinstance(n, Op) and n.op == "deg" for n in walk(node))
+    return has(node, "deg")
 
 
 def _infinite(node: Node) -> int:
@@ -185,7 +185,7 @@ def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
 
 
 def _signed(node: Node) -> bool:
-    return _scalar(node) and any(isinstance(n, Op) and n.op in ("pm", "mp") for n in walk(node))
+    return isinstance(node, Op) and has(node, "pm", "mp")
 
 
 def both_signs(node: Node) -> list[Node]:
@@ -463,7 +463,7 @@ def number(node: Node) -> Decimal | Fraction | int | None:
 
 def within(gold: Node, answer: Node, relative: Fraction) -> bool:
     """Whether a number is within a relative distance of another."""
-    if any(isinstance(n, Sym) and n.name not in ("pi", "e") for node in (gold, answer) for n in walk(node)):
+    if variables(gold) or variables(answer):
         return False
     g, a = number(gold), number(answer)
     if g is None or a is None or not g:
@@ -486,7 +486,7 @@ def rounds_to(gold: Node, answer: Node) -> bool:
 
 
 def _rounded(node: Node, places: int) -> Fraction | None:
-    if any(isinstance(n, Sym) and n.name not in ("pi", "e") for n in walk(node)):
+    if variables(node):
         return None
     v = number(node)
     if v is None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import decimal
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 from assay.math import precise
 from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
 from assay.math.limits import MOST_EXPONENT_BITS, MOST_WORK, TooLarge, Unreadable
 from assay.math.precise import Value
-from assay.math.tree import Node, Num, Op, Sym, variables, walk
+from assay.math.tree import Node, Num, Op, Sym, has, variables
 
 PRIME = 2**127 - 1
 REALS = (0, 1)
@@ -41,7 +42,7 @@ def equal(a: Node, b: Node, degrees: bool = True) -> bool | None:
 
 
 def _at_points(a: Node, b: Node, degrees: bool) -> bool | None:
-    points = SIGNED if _has(a, b, "abs", "max", "min", "sgn") else REALS
+    points = SIGNED if (has(a, *_SIGN_MATTERS) or has(b, *_SIGN_MATTERS)) else REALS
     try:
         verdicts = [_same_at(a, b, p, degrees) for p in points[:1]]
         if verdicts[0] is True:
@@ -51,8 +52,7 @@ def _at_points(a: Node, b: Node, degrees: bool) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def _has(a: Node, b: Node, *ops: str) -> bool:
-    return any(isinstance(n, Op) and n.op in ops for node in (a, b) for n in walk(node))
+_SIGN_MATTERS = ("abs", "max", "min", "sgn")
 
 
 # -- values ----------------------------------------------------------------------------------------------------------
@@ -81,9 +81,8 @@ def _same_at(a: Node, b: Node, point: int, degrees: bool) -> bool | None:
 def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tuple[tuple[Decimal, Decimal] | None, bool]:
     """How far apart two values are, and how large they are; None where they are exactly equal."""
     with decimal.localcontext(precise.context(digits)):
-        at = Point(point, degrees=degrees)
-        x = precise.simple(evaluate(a, at))
-        y = precise.simple(evaluate(b, at))
+        x, x_absorbed = _remembered(a, point, degrees, digits)
+        y, y_absorbed = _remembered(b, point, degrees, digits)
         if isinstance(x, int | Fraction) and isinstance(y, int | Fraction):
             if x == y:
                 return None, False
@@ -92,9 +91,22 @@ def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tup
             gap = precise.size(precise.add(x, precise.negate(y)))
             scale = max(precise.size(x), precise.size(y))
             needed = max(_digits(x), _digits(y))
-            return (gap, scale), at.absorbed or needed > digits - 25
+            return (gap, scale), x_absorbed or y_absorbed or needed > digits - 25
         except decimal.DecimalException as error:
             raise TooLarge(type(error).__name__) from None
+
+
+def _remembered(node: Node, point: int, degrees: bool, digits: int) -> tuple[Value, bool]:
+    if not isinstance(node, Op):
+        return precise.simple(evaluate(node, Point(point))), False
+    key = f"{point} {degrees} {digits}"
+    if node.memo is None:
+        node.memo = {}
+    known = node.memo.get(key)
+    if known is None:
+        at = Point(point, degrees=degrees)
+        known = node.memo[key] = (precise.simple(evaluate(node, at)), at.absorbed)
+    return cast("tuple[Value, bool]", known)
 
 
 def _digits(v: Value) -> int:
@@ -115,11 +127,28 @@ class _NotRational(Exception):
 
 def _modular(a: Node, b: Node) -> bool | None:
     """The verdict on two rational expressions; None where one of them is not rational."""
-    try:
-        work = [0]
-        return _residue(a, work) == _residue(b, work)
-    except (_NotRational, TooLarge):
+    x = _rational(a)
+    if x is None:
         return None
+    y = _rational(b)
+    return None if y is None else x == y
+
+
+def _rational(node: Node) -> int | None:
+    """The residue of a rational expression, worked out once."""
+    if not isinstance(node, Op):
+        try:
+            return _residue(node, [0])
+        except _NotRational:
+            return None
+    if node.memo is None:
+        node.memo = {}
+    if "modulo" not in node.memo:
+        try:
+            node.memo["modulo"] = _residue(node, [0])
+        except (_NotRational, TooLarge):
+            node.memo["modulo"] = None
+    return cast("int | None", node.memo["modulo"])
 
 
 def _residue(node: Node, work: list[int]) -> int:

@@ -43,9 +43,9 @@ SIGNS = {
     "\\prime": "'", "\\setminus": "\\setminus", "\\backslash": "\\setminus", "\\bigcup": "\\cup", "\\bigcap": "\\cap",
     "\\lbrace": "\\{", "\\%": "%", "\\$": "$", "\\#": "#", "\\&": "&", "\\_": "_", "\\colon": ":", "\\ratio": ":", "\\tan": "tan",
     "percent": "%", "percentage": "%", "\\percent": "%", "\\pounds": "£", "\\euro": "€", "\\pi": "pi", "\\infty": "oo", "infinity": "oo", "inf": "oo",
-    "\\varPi": "pi", "Infinity": "oo", "degrees": "°", "degree": "°", "deg": "°", "\\mathbb{R}": "Reals", "\\R": "Reals", "\\reals": "Reals", "\\Re": "Re", "\\Im": "Im",
+    "\\varPi": "pi", "Infinity": "oo", "degrees": "°", "degree": "°", "deg": "°", "\\R": "Reals", "\\reals": "Reals", "\\Re": "Re", "\\Im": "Im",
     "union": "\\cup", "intersect": "\\cap", "over": "/", "squared": "²", "cubed": "³", "plus": "+", "minus": "-",
-    "\\{": "\\{", "\\}": "\\}", "\\imath": "i", "\\jmath": "j", "\\mathrm": "", "sqroot": "sqrt", "\\exp": "exp", "\\choose": "\\choose",
+    "\\{": "\\{", "\\}": "\\}", "\\imath": "i", "\\jmath": "j", "sqroot": "sqrt", "\\exp": "exp", "\\choose": "\\choose",
 }  # fmt: skip
 """Commands, signs and words with the one spelling that they are read as."""
 

@@ -49,16 +49,22 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
         return True
     if set(a.signs) != {"="} or set(b.signs) != {"="}:
         return _inequalities(a, b)
+    x, y = value_of(a), value_of(b)
+    if x is not None and y is not None and is_name(a.sides[0]) and a.sides[0] == b.sides[0] and not (_names_in(a) & (variables(x) | variables(y))):
+        return same(x, y)
     if len(a.sides) == 2 and len(b.sides) == 2:
         proportional = _proportional(a, b, positive=False)
         if proportional:
             return True
-    x, y = value_of(a), value_of(b)
     if x is not None and y is not None and _same_name(a, b):
         return same(x, y)
     if x is not None and y is not None and not variables(x) and not variables(y) and not any(is_name(r.sides[0]) for r in (a, b)):
         return same(x, y)
     return False
+
+
+def _names_in(r: Relation) -> set[str]:
+    return variables(r.sides[0])
 
 
 def _same_name(a: Relation, b: Relation) -> bool:
@@ -95,6 +101,10 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     if variables(f) != variables(g) or not variables(f) or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g))):
         return False
     try:
+        with decimal.localcontext(precise.context(40)):
+            first, second = _ratio(f, g, 0), _ratio(f, g, 1)
+            if precise.size(precise.add(first, precise.negate(second))) > precise.size(first).scaleb(-12):
+                return False
         with decimal.localcontext(precise.context(120)):
             ratios = [_ratio(f, g, p) for p in (0, 1, 2)]
             first = ratios[0]
@@ -108,6 +118,7 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
 def _ratio(f: Node, g: Node, point: int) -> precise.Value:
     at = Point(point)
     x, y = evaluate(f, at), evaluate(g, at)
-    if precise.size(x) < Decimal("1e-60") or precise.size(y) < Decimal("1e-60"):
+    tiny = Decimal(10) ** (-precise.precision() // 2)
+    if precise.size(x) < tiny or precise.size(y) < tiny:
         raise Unreadable("an equation that always holds")
     return precise.divide(x, y)

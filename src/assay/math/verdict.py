@@ -6,6 +6,7 @@ words. What stays open is a plain no with the rule "undecided".
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -109,7 +110,10 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
 
 
 def _grouped(answer: Reading, gold: Reading) -> bool:
-    return "," in answer.text and "," in gold.text
+    return bool(_JOINED.search(answer.text) or _JOINED.search(gold.text))
+
+
+_JOINED = re.compile(r"\d,\d{3}(?!\d)")
 
 
 def _by_value(g: Node, a: Node, options: Options) -> Decision:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from assay.contract import Per, name_of
-from assay.engine import _Boundary as Boundary
+from assay.engine.boundary import Boundary
 from assay.engine import leaves
 from assay.probe.rule import Finding, Severity, finding
 from assay.reward import FunctionReward, RewardFunction, call_of
@@ -87,7 +87,7 @@ class Desk:
         return value
 
     def listed(self, label: str, value: Any, size: int, *, none: str = "", nan: str = "") -> list[Any] | None:
-        """Read what a batch call gave: one number for each row. `none` and `nan` say what the trainer makes of those."""
+        """Read what a batch call gave, a number for each row; `none` and `nan` say what the trainer makes of those."""
         if value is FAILED:
             return None
         values = value.tolist() if hasattr(value, "tolist") else value

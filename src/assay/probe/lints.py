@@ -113,7 +113,7 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
     alone = [_values(score_rows(trial.reward, [row], engine=trial.engine))[0] for row in rows]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, alone, strict=True)):
         said = "a response scores differently alone than in a batch: its reward depends on its neighbours"
-        fix = "Declare it on the group (a parameter `group`, Contract(per=Per.GROUP)): a trainer may split a batch anywhere."
+        fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): batches are split anywhere."
         yield finding("lint/neighbours", WARNING, said, fix)
 
 

@@ -81,6 +81,8 @@ def tagged(text: str, tag: str) -> str | None:
 # -- boxes -----------------------------------------------------------------------------------------------------------
 
 _BRACE = re.compile(r"\\.|[{}]", re.S)
+_UNBRACED = re.compile(r"[A-Za-z0-9.]+")
+_ESCAPED = re.compile(r"\\[{}]")
 
 
 @dataclass(slots=True)
@@ -95,6 +97,20 @@ class Span:
 
 def closing_brace(text: str, start: int) -> int:
     """The index of the brace that closes the one at `start`; -1 where none does."""
+    depth, position = 1, start + 1
+    while True:
+        end = text.find("}", position)
+        if end < 0:
+            return -1
+        depth += text.count("{", position, end) - 1
+        if not depth:
+            break
+        position = end + 1
+    return end if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1) else _closing(text, start)
+
+
+def _closing(text: str, start: int) -> int:
+    """The same where some braces are escaped, and so are no braces."""
     depth = 0
     for m in _BRACE.finditer(text, start):
         mark = m.group()
@@ -138,7 +154,7 @@ def _box_at(text: str, start: int) -> Span | None:
     if i >= len(text):
         return None
     if text[i] != "{":  # `\boxed 7`
-        m = re.compile(r"[A-Za-z0-9.]+").match(text, i)
+        m = _UNBRACED.match(text, i)
         return Span(start, m.end(), m.group()) if m and i > start + 5 else None
     # A box that holds almost the whole response is no answer; the bound keeps 20,000 open braces cheap.
     end = closing_brace(text, i) if len(text) - i <= LONGEST else closing_brace(text[: i + LONGEST], i)
@@ -171,19 +187,29 @@ _DENIED_AFTER = re.compile(
 )
 
 
-_DENYING = re.compile("not|n['’]t|never|nor|neither|rather|instead|than|unlike|except", re.I)
-_SUPPOSING = re.compile(r"\b(?:if|suppos|assum|imagin|unless|preten|maybe|perhaps|possibly|might|could|may|would|for ex|e\.g)", re.I)
+def _maybe_denied(s: str) -> bool:
+    return (
+        "not" in s or "n't" in s or "n’t" in s or "never" in s or "nor" in s or "neither" in s or "cannot" in s
+        or "rather" in s or "instead" in s or "other" in s or "unlike" in s or "except" in s
+    )  # fmt: skip
+
+
+def _maybe_supposed(s: str) -> bool:
+    return (
+        "if " in s or "suppos" in s or "assum" in s or "imagin" in s or "unless" in s or "preten" in s or "maybe" in s
+        or "perhaps" in s or "possibly" in s or " be" in s or " been" in s or "example" in s or "e.g" in s
+    )  # fmt: skip
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    # the cheap look first: almost no answer is denied
-    near = text[max(0, start - 40) : start]
-    if _DENYING.search(near) and _DENIED_BEFORE.search(near):
+    # Almost no answer is denied, so the expressions are tried only where one of their words is near.
+    before = text[start - 110 if start > 110 else 0 : start].lower()
+    if _maybe_denied(before[-40:]) and _DENIED_BEFORE.search(before[-60:]):
         return True
-    before = text[max(0, start - 110) : start]
-    if _SUPPOSING.search(before) and _SUPPOSED_BEFORE.search(before):
+    if _maybe_supposed(before) and _SUPPOSED_BEFORE.search(before):
         return True
-    return bool(_DENIED_AFTER.match(text[end : end + 40]))
+    after = text[end : end + 40]
+    return len(after) > 4 and bool(_DENIED_AFTER.match(after))
 
 
 # -- what joins two statements ---------------------------------------------------------------------------------------
