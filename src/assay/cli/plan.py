@@ -53,7 +53,9 @@ def _page(found: Plan) -> Group:
             f"  a response: mean {_span(found.mean)}, median {_span(found.p50)}, p99 {_span(found.p99)}, "
             f"worst {_span(found.worst)}"
         ),
-        Text(f"  a step, one after another: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"),
+        Text(
+            f"  a step, one after another: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"
+        ),
         Text(
             f"  the slowest 1 % take {found.straggler_share:.0%} of the time; {found.duplicates:.0%} of the responses "
             f"are duplicates, which are scored once"
@@ -84,7 +86,9 @@ def _needs(found: Plan) -> list[str]:
         if found.workers is None:
             lines.append("no number of workers is enough: a single response takes longer than the step; set a deadline")
         else:
-            lines.append(f"needs {found.workers} core{'s' * (found.workers != 1)}, so that 95 of 100 steps do not wait for it")
+            lines.append(
+                f"needs {found.workers} core{'s' * (found.workers != 1)}, so that 95 of 100 steps do not wait for it"
+            )
     if any(part.waits for part in found.parts):
         flight = "no number of requests" if found.in_flight is None else f"{found.in_flight} requests"
         lines.append(f"needs {flight} in flight, {found.requests_a_minute:,.0f} requests a minute")

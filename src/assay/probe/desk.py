@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any, cast
 
 from assay.contract import Per, name_of
-from assay.engine.boundary import Boundary
 from assay.engine import leaves
+from assay.engine.boundary import Boundary
 from assay.probe.rule import Finding, Severity, finding
 from assay.reward import FunctionReward, RewardFunction, call_of
 from assay.types import Trajectory, text_of

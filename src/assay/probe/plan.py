@@ -102,7 +102,9 @@ def plan(
     hide. The sample is drawn evenly from the first rows.
     """
     if batch < 1 or not step_seconds > 0:
-        raise ConfigError(f"needed a batch of 1 or more and a step of more than 0 s; found {batch} and {step_seconds:g}.")
+        raise ConfigError(
+            f"needed a batch of 1 or more and a step of more than 0 s; found {batch} and {step_seconds:g}."
+        )
     reward = load_reward(reward)
     trajectories = _sample(rows_of(rows), sample, seed)
     if not trajectories:
