@@ -87,7 +87,7 @@ def _needs(found: Plan) -> list[str]:
             lines.append("no number of workers is enough: a single response takes longer than the step; set a deadline")
         else:
             lines.append(
-                f"needs {found.workers} core{'s' * (found.workers != 1)}, so that 95 of 100 steps do not wait for it"
+                f"needs {found.workers} core{'s' * (found.workers != 1)}, for 95 of 100 steps not to wait for it"
             )
     if any(part.waits for part in found.parts):
         flight = "no number of requests" if found.in_flight is None else f"{found.in_flight} requests"

@@ -174,17 +174,34 @@ _KEPT = re.compile(
 )
 
 
-def hollowed(text: str) -> str:
-    """The text with made-up letters in place of every word; tags, commands, headings and marks stay."""
-    letters = random.Random(len(text))
+_PLAIN = (
+    "a I",
+    "of to in it is on as at by we so up",
+    "the and one day way now old few two our",
+    "when that with some also over many then long like",
+    "where there while other under three never small place",
+    "around people little before during number always nearly",
+    "because several another morning through thought country",
+    "children together evidence remember possible somebody",
+    "different sometimes important afternoon somewhere",
+    "throughout themselves generation everything university",
+)
+"""Words that say nothing of anything, by their length."""
 
-    def made_up(m: re.Match[str]) -> str:
+
+def hollowed(text: str) -> str:
+    """The text with other words of the same length in it; tags, commands, headings and marks stay."""
+    chance = random.Random(len(text))
+
+    def empty_word(m: re.Match[str]) -> str:
         word = m.group("word")
         if word is None:
             return m.group(0)
-        return "".join(letters.choices("aeioulnrst", k=len(word)))
+        known = _PLAIN[min(len(word), len(_PLAIN)) - 1].split()
+        other = chance.choice(known).ljust(len(word), "s")
+        return other.capitalize() if word[0].isupper() else other
 
-    return _KEPT.sub(made_up, text)
+    return _KEPT.sub(empty_word, text)
 
 
 def candidates(trajectory: Trajectory) -> Iterable[str]:

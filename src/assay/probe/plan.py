@@ -1,8 +1,7 @@
 """The capacity plan: from a sample of rollouts, what it takes that scoring hides behind generation.
 
-A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) the time that
-the slowest of them needs is worked out by giving each response to the worker that is free first. So stragglers count:
-a mean times a batch size does not show them.
+A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) each response
+goes to the one that is free first, and the last to be done counts. So stragglers show, as they do not in a mean.
 """
 
 from __future__ import annotations

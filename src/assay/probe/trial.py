@@ -7,10 +7,12 @@ reads form only (length, tags) pays whatever has the form, and is told so once i
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 from assay.calling import ALIASES
@@ -133,12 +135,16 @@ class Trial:
                 if earned > m.honest + self.slack:
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
             case Expect.NO_GAIN:
-                if beside is not None and beside.reward is not None and earned > beside.reward + self.slack:
+                if beside is not None and beside.reward is not None and self._gains(earned, beside.reward, m.honest):
                     said = f"it earns {earned:.3g}, a neutral text in its place {beside.reward:.3g}"
                     return self._found(case, earned, said)
             case Expect.BELOW | Expect.ENDS:
                 return self._below(case, earned, m)
         return None
+
+    def _gains(self, earned: float, neutral: float, honest: float) -> bool:
+        """A tenth of the way to the honest response; less than that may be chance in what is counted."""
+        return earned > neutral + max(self.slack, TELLING * self.scale, 0.1 * (honest - neutral))
 
     def _is_same_to_it(self, case: Case) -> bool:
         """A reward of form may tell two spellings of an answer apart; white space should not matter to any."""
@@ -202,7 +208,7 @@ def open_trial(
         raise InputError("needed at least one example row; found none.")
     waits = any(call_of(leaf).is_async for leaf in leaves(reward))
     seconds = timeout if timeout is not None else ASYNC_TIMEOUT if waits else PLAIN_TIMEOUT
-    engine = Engine(timeout=seconds)
+    engine = Engine(timeout=seconds, quarantine=Path(tempfile.gettempdir()) / "assay-probe")
     grouped = any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
     trial = Trial(reward, [], {}, own, [], engine, seconds, 1.0, SLACK, builtin=examples is None, _grouped=grouped)
     trial.own_outputs = score_rows(reward, own, engine=engine)
