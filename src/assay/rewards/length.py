@@ -62,7 +62,9 @@ class LengthReward(RewardFunction):
                 f"reward 'length' needs one target; found target_length={target:g} and target={self.target:g}."
             )
         if target is None and self.min_length is None and self.max_length is None:
-            raise ConfigError("reward 'length' needs target_length, min_length or max_length; found none of them.")
+            raise ConfigError(
+                "reward 'length' needs target_length, min_length or max_length; found none. Give one: target=200."
+            )
         self.target_length = self.target = target
         if self.tolerance is None:
             self.tolerance = target / 4 if target else 1.0
