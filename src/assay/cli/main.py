@@ -15,10 +15,16 @@ from assay.errors import AssayError, UsageError
 
 COMMANDS = {
     "score": "score:score",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
     "list": "listing:list_rewards",
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
+    "report": "report:report",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
     "check": "check:check",
+    "plan": "plan:plan",
     "train": "train:train",
     "serve": "serve:serve",
 }
