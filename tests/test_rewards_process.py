@@ -56,12 +56,13 @@ def prm(tmp_path_factory):
         tokenizer_object=characters, pad_token="<pad>", bos_token="<bos>", eos_token="<eos>",
         additional_special_tokens=[STEP], model_max_length=512,
     )  # fmt: skip
-    config = models.qwen_config(tokenizer, vocab_size=len(tokenizer) + 8, intermediate_size=256, num_labels=2)
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 4}
+    config = models.qwen_config(tokenizer, vocab_size=len(tokenizer) + 8, intermediate_size=256, num_labels=2, **heads)
     config.classifier_dropout = 0.0
     model = Qwen2ForTokenClassification(config)
-    step_id, rng, total = tokenizer.convert_tokens_to_ids(STEP), random.Random(0), 600
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=total, pct_start=0.1)
+    step_id, rng, total = tokenizer.convert_tokens_to_ids(STEP), random.Random(0), 350
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=total, pct_start=0.1)
     for _ in range(total):
         rows = [sums(rng, rng.randint(2, 6)) for _ in range(40)]
         ids = [tokenizer("".join(s + STEP for s, _ in row), add_special_tokens=False)["input_ids"] for row in rows]
