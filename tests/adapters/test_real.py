@@ -1,4 +1,4 @@
-"""The trainers themselves, each in an environment of its own under .venvs/ (their pins conflict): make test-adapters."""
+"""The trainers themselves, each in its own environment under .venvs/, for their pins conflict: make test-adapters."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def test_in_the_trainer_itself(trainer):
     driver = HERE / "drivers" / f"{trainer}.py"
     # -P: a driver is called as its trainer is, and must not be imported in its place
     command = [str(python), "-P", "-c", _RUN, str(driver), *ARGUMENTS.get(trainer, [])]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "ran:" in done.stdout
 

@@ -126,7 +126,12 @@ def mixed(c: Cursor, left: Node) -> Node | None:
         return None
     if isinstance(part, Op) and part.op == "/" and c.peek() != "^":
         top, bottom = part.args
-        if isinstance(top, Num) and isinstance(bottom, Num) and isinstance(top.value, int) and isinstance(bottom.value, int):
+        if (
+            isinstance(top, Num)
+            and isinstance(bottom, Num)
+            and isinstance(top.value, int)
+            and isinstance(bottom.value, int)
+        ):
             if 0 < top.value < bottom.value:
                 return Num(left.value + Fraction(top.value, bottom.value))
     c.i = start
@@ -267,7 +272,9 @@ def function(c: Cursor, fn: str) -> Node:
     if fn in ("sqrt", "cbrt") and c.peek() == "[":
         return _root(c)
     inside = function_argument(c, fn)
-    args = inside.items if isinstance(inside, Group) and fn in ("max", "min", "gcd", "lcm", "binom", "log") else (inside,)
+    args = (
+        inside.items if isinstance(inside, Group) and fn in ("max", "min", "gcd", "lcm", "binom", "log") else (inside,)
+    )
     if exponent is not None and fn in INVERSE and _is_minus_one(exponent):
         return Op(INVERSE[fn], args)
     node = _built(fn, args, base)
@@ -320,7 +327,9 @@ def function_argument(c: Cursor, fn: str) -> Node:
 
 def _same_argument(c: Cursor) -> bool:
     token = c.peek().lstrip("\\")
-    return token not in FUNCTIONS and token not in ("(", "[", "{", "left") and token not in ("int", "sum", "prod", "lim")
+    return (
+        token not in FUNCTIONS and token not in ("(", "[", "{", "left") and token not in ("int", "sum", "prod", "lim")
+    )
 
 
 def argument(c: Cursor, whole: bool = False, text: bool = False) -> Node:
@@ -568,7 +577,19 @@ def _constant(node: Node) -> Callable[[Cursor], Node]:
 def environment(c: Cursor) -> Node:
     """`\\begin{pmatrix} ... \\end{pmatrix}` and its kin."""
     kind = c.take()[7:].rstrip("}*")
-    if kind not in ("pmatrix", "bmatrix", "vmatrix", "matrix", "array", "smallmatrix", "Bmatrix", "Vmatrix", "cases", "aligned", "align"):
+    if kind not in (
+        "pmatrix",
+        "bmatrix",
+        "vmatrix",
+        "matrix",
+        "array",
+        "smallmatrix",
+        "Bmatrix",
+        "Vmatrix",
+        "cases",
+        "aligned",
+        "align",
+    ):
         raise Unreadable(f"{kind} is not understood")
     rows: list[tuple[Node, ...]] = []
     row: list[Node] = []

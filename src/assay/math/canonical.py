@@ -160,7 +160,12 @@ def _show_op(node: Op, tight: int) -> str:
         case "+":
             text, strength = " + ".join(_show(n, _SUM) for n in args).replace(" + -", " - "), _SUM
         case "*":
-            text, strength = "*".join(_show(n, _PRODUCT if i else 0) if i or not _negative(n) else _show(n, 0) for i, n in enumerate(args)), _PRODUCT
+            text, strength = (
+                "*".join(
+                    _show(n, _PRODUCT if i else 0) if i or not _negative(n) else _show(n, 0) for i, n in enumerate(args)
+                ),
+                _PRODUCT,
+            )
         case "^":
             text, strength = f"{_show(args[0], _ATOM)}^{_show(args[1], _ATOM)}", _POWER
         case "deg":

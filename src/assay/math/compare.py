@@ -96,7 +96,12 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         return _numbers(gold, answer, near)
     if _signed(gold) or _signed(answer):
         return _collections(Group("list", tuple(both_signs(gold))), Group("list", tuple(both_signs(answer))), near)
-    if isinstance(gold, Op) and isinstance(answer, Op) and gold.op == answer.op == "base" and gold.args[1] != answer.args[1]:
+    if (
+        isinstance(gold, Op)
+        and isinstance(answer, Op)
+        and gold.op == answer.op == "base"
+        and gold.args[1] != answer.args[1]
+    ):
         return Decision(equal(gold.args[0], answer.args[0]), "numbers in two bases")
     if _is(gold, "ratio") or _is(answer, "ratio"):
         return _ratios(gold, answer)
@@ -142,7 +147,12 @@ def _unit_letter(node: Node, bare: Node) -> bool:
 
 
 def _plain_digits(gold: Node, answer: Node) -> bool:
-    return isinstance(gold, Op) and gold.op == "base" and isinstance(answer, Num) and gold.args[2] == Sym(str(answer.value))
+    return (
+        isinstance(gold, Op)
+        and gold.op == "base"
+        and isinstance(answer, Num)
+        and gold.args[2] == Sym(str(answer.value))
+    )
 
 
 def _is(node: Node, op: str) -> bool:
@@ -357,7 +367,13 @@ def _solutions(node: Node) -> list[Node] | None:
         return None
     rows: list[Node] = []
     for n in node.items:
-        values = _values(n) if isinstance(n, Group) and n.kind != "tuple" else list(n.items) if isinstance(n, Group) else None
+        values = (
+            _values(n)
+            if isinstance(n, Group) and n.kind != "tuple"
+            else list(n.items)
+            if isinstance(n, Group)
+            else None
+        )
         if values is None:
             return None
         rows.append(Group("tuple", tuple(values), "(", ")"))
@@ -516,9 +532,10 @@ def _as_list(node: Node) -> Group:
 
 
 def _matrix_like(g: Node, a: Node) -> bool:
-    return any(isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items) for n in (g, a)) and all(
-        isinstance(n, Group | Matrix) for n in (g, a)
-    )
+    return any(
+        isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
+        for n in (g, a)
+    ) and all(isinstance(n, Group | Matrix) for n in (g, a))
 
 
 _ = Text

@@ -78,7 +78,9 @@ def _same_at(a: Node, b: Node, point: int, degrees: bool) -> bool | None:
     return None
 
 
-def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tuple[tuple[Decimal, Decimal] | None, bool]:
+def _difference(
+    a: Node, b: Node, point: int, degrees: bool, digits: int
+) -> tuple[tuple[Decimal, Decimal] | None, bool]:
     """How far apart two values are, and how large they are; None where they are exactly equal."""
     with decimal.localcontext(precise.context(digits)):
         at = Point(point, degrees=degrees)

@@ -1,9 +1,9 @@
 r"""Text to tokens: the cheapest normal form. Spacing, sizes, fonts and synonyms go; nothing that means anything does.
 
-    >>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
-    ['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
-    >>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
-    True
+>>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
+['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
+>>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
+True
 """
 
 from __future__ import annotations
@@ -75,7 +75,23 @@ _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _COMMA_GROUP = re.compile(_GROUPS)
 _FONT_NAME = re.compile(r"[a-zA-Z]+")
 _EMPTY_FONTS = frozenset({"hspace", "vspace", "phantom", "color", "textcolor", "tag", "label"})
-_UPRIGHT_FONTS = frozenset({"text", "textrm", "textnormal", "mathrm", "mbox", "hbox", "textbf", "textit", "textsf", "operatorname", "rm", "mathsf", "textup"})
+_UPRIGHT_FONTS = frozenset(
+    {
+        "text",
+        "textrm",
+        "textnormal",
+        "mathrm",
+        "mbox",
+        "hbox",
+        "textbf",
+        "textit",
+        "textsf",
+        "operatorname",
+        "rm",
+        "mathsf",
+        "textup",
+    }
+)
 
 
 def lex(text: str, grouped: bool = True) -> Tokens:

@@ -53,7 +53,9 @@ DROPPED = frozenset(
     "\\left \\right \\big \\Big \\bigg \\Bigg \\bigl \\bigr \\Bigl \\Bigr \\biggl \\biggr \\middle \\displaystyle \\textstyle "
     "\\scriptstyle \\limits \\nolimits \\, \\! \\; \\: \\> \\  \\quad \\qquad ~ \\hfill \\hline \\thinspace \\medspace \\thickspace \\rm \\bf "
     "\\it \\sf \\tt \\cal \\boldmath \\normalsize \\large \\Large \\small \\displaylimits \\limits \\nonumber \\notag \\enspace \\par "
-    "\\allowbreak \\phantom \\strut \\mathstrut \\negthinspace \\space \\noindent \\centering \\/ \\\\$ $ $$ \\( \\) \\[ \\] `".split(" ")
+    "\\allowbreak \\phantom \\strut \\mathstrut \\negthinspace \\space \\noindent \\centering \\/ \\\\$ $ $$ \\( \\) \\[ \\] `".split(
+        " "
+    )
 ) | {"\\\t", "\\\n", "\\ "}
 """Spacing, sizes and fences: they say nothing."""
 
@@ -62,4 +64,16 @@ NUMBER_WORDS = {w: i for i, w in enumerate(
     "eighteen nineteen twenty".split()
 )} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}  # fmt: skip
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "sixteen": 16}
+BASES = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+    "sixteen": 16,
+}

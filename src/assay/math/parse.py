@@ -99,7 +99,13 @@ def item(c: Cursor) -> Node:
 
 def label(c: Cursor) -> None:
     """Step over `(a)` or `a)` in front of a part of an answer."""
-    if c.peek() == "(" and len(c.peek(1)) == 1 and c.peek(1).isalpha() and c.peek(2) == ")" and c.peek(3) not in CLOSERS:
+    if (
+        c.peek() == "("
+        and len(c.peek(1)) == 1
+        and c.peek(1).isalpha()
+        and c.peek(2) == ")"
+        and c.peek(3) not in CLOSERS
+    ):
         if c.peek(3) not in SEPARATORS and c.i + 3 in c.spaced and c.peek(3) not in ("+", "-", "^", "*", "/"):
             c.i += 3
 
@@ -167,7 +173,13 @@ def total(c: Cursor) -> Node:
 
 
 _ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
-_END_OF_PRODUCT = frozenset("+-,;:=<>)]}&") | CLOSERS | SEPARATORS | frozenset(RELATIONS) | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+_END_OF_PRODUCT = (
+    frozenset("+-,;:=<>)]}&")
+    | CLOSERS
+    | SEPARATORS
+    | frozenset(RELATIONS)
+    | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+)
 
 
 def product(c: Cursor) -> Node:

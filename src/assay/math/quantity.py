@@ -49,7 +49,17 @@ def _words(unit: tuple[str, ...]) -> list[str]:
     return sorted(_SPELLED.get(w, w) for w in text)
 
 
-_SPELLED = {"per": "/", "²": "2", "³": "3", "person": "people", "foot": "feet", "inch": "inche", "square": "2", "metre": "meter", "$": "dollar"}
+_SPELLED = {
+    "per": "/",
+    "²": "2",
+    "³": "3",
+    "person": "people",
+    "foot": "feet",
+    "inch": "inche",
+    "square": "2",
+    "metre": "meter",
+    "$": "dollar",
+}
 
 
 def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:

@@ -89,7 +89,9 @@ class Reading:
             text = self.text
             letter = choice(text) if len(text) < 40 else ""
             plain = letter and (text.strip(" ()$.").isupper() or "(" in text or len(text) > 1)
-            self._letters = frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            self._letters = (
+                frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            )
         return self._letters
 
     def ungrouped(self) -> Node | None:

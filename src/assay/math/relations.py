@@ -56,7 +56,13 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     x, y = value_of(a), value_of(b)
     if x is not None and y is not None and _same_name(a, b):
         return same(x, y)
-    if x is not None and y is not None and not variables(x) and not variables(y) and not any(is_name(r.sides[0]) for r in (a, b)):
+    if (
+        x is not None
+        and y is not None
+        and not variables(x)
+        and not variables(y)
+        and not any(is_name(r.sides[0]) for r in (a, b))
+    ):
         return same(x, y)
     return False
 
@@ -92,13 +98,20 @@ def _difference(r: Relation) -> Node:
 def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     """Whether left minus right of one is a constant times that of the other."""
     f, g = _difference(a), _difference(b)
-    if variables(f) != variables(g) or not variables(f) or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g))):
+    if (
+        variables(f) != variables(g)
+        or not variables(f)
+        or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g)))
+    ):
         return False
     try:
         with decimal.localcontext(precise.context(120)):
             ratios = [_ratio(f, g, p) for p in (0, 1, 2)]
             first = ratios[0]
-            if any(precise.size(precise.add(r, precise.negate(first))) > precise.size(first).scaleb(-70) for r in ratios[1:]):
+            if any(
+                precise.size(precise.add(r, precise.negate(first))) > precise.size(first).scaleb(-70)
+                for r in ratios[1:]
+            ):
                 return False
             return not positive or (not isinstance(first, precise.Complex) and precise.to_decimal(first) > 0)
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError, decimal.DecimalException):

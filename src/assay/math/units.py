@@ -121,7 +121,9 @@ def unit_follows(c: Cursor, left: Node) -> bool:
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
         return True
-    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("^", "_", "(", "+", "-", "*")):
+    if c.i not in c.upright and (
+        c.i not in c.spaced or token not in UNITS or c.peek(1) in ("^", "_", "(", "+", "-", "*")
+    ):
         return False
     if token in ("e", "i", "pi"):
         return False
@@ -134,12 +136,18 @@ def _plain_value(node: Node) -> bool:
 
 def _unit_to_the_end(c: Cursor) -> bool:
     k = c.i
-    while k < c.n and (c.t[k] in UNITS or (len(c.t[k]) > 1 and c.t[k].isalpha()) or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")):
+    while k < c.n and (
+        c.t[k] in UNITS
+        or (len(c.t[k]) > 1 and c.t[k].isalpha())
+        or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")
+    ):
         k += 1
     return k == c.n or c.t[k] in (",", ";", "and", "or", ")", "]", "\\}", "}")
 
 
-_STOPS = frozenset({",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"})
+_STOPS = frozenset(
+    {",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"}
+)
 
 
 def take_unit(c: Cursor) -> tuple[str, ...]:
@@ -172,9 +180,23 @@ def _measured(c: Cursor) -> bool:
 
 
 def _is_unit_token(token: str) -> bool:
-    return (
-        token[:1].isalnum()
-        or token in ("/", "^", "-", "*", ".", "_", "°", "%", "'", "\\mu", "\\Omega", "²", "³", "\\AA", "\\ohm", "and")
+    return token[:1].isalnum() or token in (
+        "/",
+        "^",
+        "-",
+        "*",
+        ".",
+        "_",
+        "°",
+        "%",
+        "'",
+        "\\mu",
+        "\\Omega",
+        "²",
+        "³",
+        "\\AA",
+        "\\ohm",
+        "and",
     )
 
 

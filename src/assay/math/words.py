@@ -6,7 +6,9 @@ import re
 from fractions import Fraction
 
 _WRAP = re.compile(r"\\(?:text\w*|math\w+|mbox|hbox|operatorname|underline|emph)\s*\{([^{}]*)\}")
-_NOISE = re.compile(r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$")
+_NOISE = re.compile(
+    r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$"
+)
 _SPACE = re.compile(r"[\s,;()\[\]]+")
 _ARTICLES = frozenset({"the", "a", "an"})
 _SAME = {"true": "yes", "false": "no", "dne": "does not exist", "undef": "undefined"}
@@ -25,7 +27,10 @@ def normal_words(text: str) -> str:
 
 
 _CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
-_LED_CHOICE = re.compile(r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$", re.I | re.S)
+_LED_CHOICE = re.compile(
+    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$",
+    re.I | re.S,
+)
 _LETTERS = re.compile(r"[\s(\[{]*([A-J])(?:\s*(?:,|and|&|/|\s)\s*\(?([A-J])\)?)+[\s)\]}.]*$")
 
 
@@ -45,7 +50,9 @@ def led_choice(text: str) -> str:
     if not m:
         return ""
     rest = m.group(4).strip()
-    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I):
+    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(
+        r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I
+    ):
         return ""
     return next(g for g in m.groups()[:3] if g).upper()
 
@@ -54,7 +61,12 @@ def choices(text: str) -> frozenset[str]:
     """The letters of several choices: `A, C`, `A and C`, `AC`; empty where it is none."""
     plain = _plain(text).replace("(", " ").replace(")", " ").strip()
     parts = [p for p in re.split(r"[\s,;&/]+|\band\b", plain) if p]
-    if len(parts) == 1 and 2 <= len(parts[0]) <= 8 and re.fullmatch(r"[A-J]+", parts[0]) and len(set(parts[0])) == len(parts[0]):
+    if (
+        len(parts) == 1
+        and 2 <= len(parts[0]) <= 8
+        and re.fullmatch(r"[A-J]+", parts[0])
+        and len(set(parts[0])) == len(parts[0])
+    ):
         return frozenset(parts[0])
     return frozenset(parts) if len(parts) > 1 and all(re.fullmatch(r"[A-J]", p) for p in parts) else frozenset()
 

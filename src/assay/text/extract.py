@@ -172,7 +172,9 @@ _DENIED_AFTER = re.compile(
 
 
 _DENYING = re.compile("not|n['’]t|never|nor|neither|rather|instead|than|unlike|except", re.I)
-_SUPPOSING = re.compile(r"\b(?:if|suppos|assum|imagin|unless|preten|maybe|perhaps|possibly|might|could|may|would|for ex|e\.g)", re.I)
+_SUPPOSING = re.compile(
+    r"\b(?:if|suppos|assum|imagin|unless|preten|maybe|perhaps|possibly|might|could|may|would|for ex|e\.g)", re.I
+)
 
 
 def _denied(text: str, start: int, end: int) -> bool:
@@ -246,10 +248,15 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
             yield m
 
 
-_FILLER = re.compile(r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I)
-_SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b")
+_FILLER = re.compile(
+    r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
+)
+_SENTENCE_END = re.compile(
+    r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b"
+)
 _BECAUSE = re.compile(
-    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$", re.I | re.S
+    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    re.I | re.S,
 )
 _FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
@@ -309,7 +316,8 @@ def _prose_value(phrase: str) -> str:
 
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)", re.I
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)",
+    re.I,
 )
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
