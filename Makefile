@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers format bench clean
+.PHONY: help demo test check lint types layers format bench constraints clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,11 @@ bench: $(VENV)/.bench  ## every figure, side by side with the peers, in one run
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) trl math-verify
 	@touch $@
+
+constraints: $(VENV)/.dev  ## write down the versions of this environment, as they were tested
+	(echo "# Versions that work together, as they were tested. Made by: make constraints"; \
+	 $(BIN)/pip freeze --exclude-editable --exclude assay | sed 's/+cpu$$//' | sort -f) > constraints.new
+	mv constraints.new constraints.txt
 
 clean:  ## remove what these commands made
 	rm -rf $(VENV) scored.parquet scored.parquet.header.json build dist .pytest_cache .ruff_cache .hypothesis

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +121,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
+def _parquet(path: Path) -> Generator[Any]:
     polars = require("polars", "report", "reading Parquet")
     try:
         yield polars

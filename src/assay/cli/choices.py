@@ -45,3 +45,12 @@ def chosen_reward(specs: Sequence[str], settings: Sequence[str]) -> RewardFuncti
         rewards = [load_reward(spec) for spec in specs]
         reward = CompositeReward([(r, 1.0 / len(rewards)) for r in rewards])
     return reweighted(reward, weights) if weights else reward
+
+
+def estimator_of(name: str) -> Any:
+    """The estimator of `--estimator`, or an error that lists them."""
+    from assay.analyze.attribution import ESTIMATORS
+
+    if name not in ESTIMATORS:
+        raise ConfigError(f"--estimator is one of {', '.join(ESTIMATORS)}; found {name!r}.")
+    return name

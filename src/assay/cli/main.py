@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 
 import typer
 
-from assay.cli.explain import explain
-from assay.cli.listing import list_rewards
-from assay.cli.score import score
 from assay.errors import AssayError, UsageError
+
+COMMANDS = {
+    "score": "score:score",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
+    "list": "listing:list_rewards",
+    "explain": "explain:explain",
+    "inspect": "inspect:inspect",
+    "report": "report:report",
+    "check": "check:check",
+    "plan": "plan:plan",
+    "train": "train:train",
+    "serve": "serve:serve",
+}
+"""Sub-command -> the function in this folder that it is. A call imports its own command only."""
 
 app = typer.Typer(
     name="assay",
@@ -22,9 +35,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(score)
-app.command("list")(list_rewards)
-app.command()(explain)
 
 
 @app.callback(invoke_without_command=True)
@@ -40,6 +50,10 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command: an error of use is one line, and a traceback only with --debug."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    called = next((word for word in words if word in COMMANDS), None)
+    for name in [called] if called else COMMANDS:
+        module, _, function = COMMANDS[name].partition(":")
+        app.command(name)(getattr(import_module(f"assay.cli.{module}"), function))
     try:
         app(args=[word for word in words if word != "--debug"], prog_name="assay")
     except KeyboardInterrupt:

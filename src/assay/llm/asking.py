@@ -47,7 +47,7 @@ async def ask_once(
     problem: Unreadable | None = None
     calls: list[dict[str, Any]] = []
     for attempt in range(judge.tries):
-        talk = _Talk(judge, prompt, salt, calls, reminder=attempt > 0)
+        talk = _Talk(judge, prompt, f"{salt} try {attempt}", calls, reminder=attempt > 0)
         try:
             return Answer(await _WAYS[way](talk, questions), calls)
         except Unreadable as error:
@@ -62,7 +62,7 @@ async def _find_way(judge: JudgeModel) -> Read:
     if judge.read != "auto":
         judge._way = judge.read
         return judge.read
-    ways: list[Read] = ["logprobs", "schema"] if judge.client is not None else ["decisions", "logprobs", "schema"]
+    ways: list[Read] = ["logprobs", "schema"] if judge._client is not None else ["decisions", "logprobs", "schema"]
     for way in ways:
         talk = _Talk(judge, CONTROL, "probe", [])
         try:
@@ -145,7 +145,7 @@ class _Talk:
         reply = Reply({})
         try:
             reply = await (
-                _own(judge, payload, account, fault_in) if judge.client else client.post(judge.endpoint(), call)
+                _own(judge, payload, account, fault_in) if judge._client else client.post(judge.endpoint(), call)
             )
         finally:
             cost = (spent[0] * judge.price[0] + spent[1] * judge.price[1]) / 1e6
@@ -181,7 +181,7 @@ async def _own(
     if more := {k: v for k, v in payload.items() if k not in standard}:
         fields["extra_body"] = more
     try:
-        completion = await judge.client.chat.completions.create(**fields)
+        completion = await judge._client.chat.completions.create(**fields)
     except Exception as error:
         status = getattr(error, "status_code", None)
         said = judge.key().scrub(f"{type(error).__name__}: {error}")[:300]
@@ -250,7 +250,7 @@ async def _by_logprobs(talk: _Talk, questions: Sequence[Question]) -> dict[str, 
         body = await talk.chat(_ask_for_code(question), 1, logprobs=True, top_logprobs=20)
         if not has_logprobs(body):
             raise IgnoredByServer(
-                f"{talk.judge.base_url} takes logprobs and sends none. Set read='schema' or read='text', or read='auto'."
+                f"{talk.judge.base_url} takes logprobs and sends none. Set read='schema', 'text' or 'auto'."
             )
         return read_logprobs(body, question)
 
@@ -273,10 +273,10 @@ async def _by_schema(talk: _Talk, questions: Sequence[Question]) -> dict[str, Ve
     keys = talk.judge.keys(questions)
     reason_key = "reason_" + letters(talk.judge.fence_secret, "reason", 8) if talk.judge.reason else ""
     schema = {"name": "verdict", "strict": True, "schema": schema_for(questions, keys, reason_key)}
-    lines = [_explained(question, keys[question.name]) for question in questions]
+    lines = [_explained(question, keys[question.name], alone=len(questions) == 1) for question in questions]
     wanted = [f'"{reason_key}" (your reasons, at most three sentences, first)'] if reason_key else []
     form = f"Reply with one JSON object and nothing else. Its keys: {', '.join([*wanted, *lines])}."
-    asked = "\n".join(dict.fromkeys(question.text for question in questions)) if len(questions) == 1 else ""
+    asked = questions[0].text if len(questions) == 1 else ""
     body = await talk.chat(
         "\n".join(part for part in (asked, form) if part),
         talk.judge.max_tokens,
@@ -286,11 +286,11 @@ async def _by_schema(talk: _Talk, questions: Sequence[Question]) -> dict[str, Ve
     return {q.name: verdict for q, verdict in zip(questions, verdicts, strict=True)}
 
 
-def _explained(question: Question, key: str) -> str:
+def _explained(question: Question, key: str, alone: bool) -> str:
     meanings = question.meanings or [""] * len(question.labels)
     answers = " or ".join(f'"{x}"{f" ({m})" if m else ""}' for x, m in zip(question.labels, meanings, strict=True))
     order = ", lowest to highest" if question.ordered else ""
-    return f'"{key}" ({question.text} {answers}{order})'
+    return f'"{key}" ({"" if alone else question.text + " "}{answers}{order})'
 
 
 async def _by_text(talk: _Talk, questions: Sequence[Question]) -> dict[str, Verdict]:

@@ -8,13 +8,14 @@ judges share connections; it is closed with its loop.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import hashlib
 import json
 import time
 import urllib.request
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +48,7 @@ class Endpoint:
     deadline: float = 180.0
     """Seconds for a call with all its tries and pauses; waiting for a turn under the rate limits does not count."""
     retries: int = 6
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, Secret], ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,12 +128,16 @@ class Client:
         await anext(self._lifetime)
         return self
 
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
     async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
         # A loop finishes its open async generators before it is closed: the one hook that asyncio offers.
         try:
             yield
         finally:
-            await self._session.close()
+            await self.close()
 
     async def post(self, endpoint: Endpoint, call: Call) -> Reply:
         """Send one call. Equal calls in flight are sent once, and equal ones later answered from memory."""
@@ -166,21 +171,21 @@ class Client:
     async def _send(self, endpoint: Endpoint, call: Call, data: bytes) -> Reply:
         gate, patience, faults = self._gate(endpoint), endpoint.deadline, list[str]()
         for attempt in range(endpoint.retries + 1):
-            patience -= await _cool(gate.cool_down, patience, faults, endpoint)
             await gate.requests.take(1)
             await gate.tokens.take(call.tokens)
-            async with gate.slots:
-                started = time.monotonic()
-                try:
-                    body = await self._attempt(endpoint, call, data, min(patience, endpoint.attempt_timeout), gate)
-                    return Reply(body, time.monotonic() - started, attempt + 1)
-                except _Fault as fault:
-                    faults.append(str(fault))
-                    wait = fault.wait
+            patience -= await _enter(gate, patience, faults, endpoint)
+            started = time.monotonic()
+            try:
+                body = await self._attempt(endpoint, call, data, min(patience, endpoint.attempt_timeout), gate)
+                return Reply(body, time.monotonic() - started, attempt + 1)
+            except _Fault as fault:
+                faults.append(str(fault))
+                if (wait := fault.wait) is not None:
+                    gate.cool_down.extend(wait)
+            finally:
+                gate.slots.release()
             patience -= time.monotonic() - started
-            if wait is not None:
-                gate.cool_down.extend(wait)
-            elif attempt < endpoint.retries and (pause := backoff(attempt)) < patience:
+            if wait is None and attempt < endpoint.retries and (pause := backoff(attempt)) < patience:
                 patience -= pause
                 await asyncio.sleep(pause)
             if patience <= 0:
@@ -188,7 +193,7 @@ class Client:
         raise InfraError(_gave_up(endpoint, faults))
 
     async def _attempt(self, endpoint: Endpoint, call: Call, data: bytes, timeout: float, gate: _Gate) -> Json:
-        headers = {"Content-Type": "application/json", **dict(endpoint.headers)}
+        headers = {"Content-Type": "application/json", **{name: value.reveal() for name, value in endpoint.headers}}
         if endpoint.api_key:
             headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
         try:
@@ -235,15 +240,20 @@ class _Flight:
         return Reply(reply.body, reply.seconds, 0, cached=True)
 
 
-async def _cool(cool_down: CoolDown, patience: float, faults: list[str], endpoint: Endpoint) -> float:
+async def _enter(gate: _Gate, patience: float, faults: list[str], endpoint: Endpoint) -> float:
+    """Take a slot while no cool-down holds; returns the seconds that cool-downs took."""
     waited = 0.0
-    while (left := cool_down.left()) > 0:
-        if waited + left > patience:
-            faults.append(f"the server asks for a pause of {left:.0f} s, which is longer than the deadline")
-            raise InfraError(_gave_up(endpoint, faults))
-        await asyncio.sleep(left)
-        waited += left
-    return waited
+    while True:
+        if (left := gate.cool_down.left()) > 0:
+            if waited + left > patience:
+                faults.append(f"the server asks for a pause of {left:.0f} s, which is longer than the deadline")
+                raise InfraError(_gave_up(endpoint, faults))
+            await asyncio.sleep(left)
+            waited += left
+        await gate.slots.acquire()
+        if gate.cool_down.left() <= 0:
+            return waited
+        gate.slots.release()  # it began while this call stood in the queue
 
 
 async def _read(response: Any) -> bytes:
@@ -313,6 +323,9 @@ async def client() -> Client:
     """The running loop's client; made at the first use, closed with the loop."""
     loop = asyncio.get_running_loop()
     if (known := _clients.get(loop)) is None:
+        if not _clients:
+            atexit.unregister(_close_all)
+            atexit.register(_close_all)
         for ended in [other for other in _clients if other.is_closed()]:
             del _clients[ended]
         known = _clients[loop] = Client()
@@ -320,8 +333,11 @@ async def client() -> Client:
     return known
 
 
-Post = Callable[[Endpoint, Call], Awaitable[Reply]]
-"""What sends a call: `Client.post`, or the adapter of somebody's own client."""
+def _close_all() -> None:
+    # A loop in a thread of its own is never closed: at the process's end its connections are.
+    for loop, known in list(_clients.items()):
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(known.close(), loop).result(2.0)
 
 
 async def post(endpoint: Endpoint, call: Call) -> Reply:

@@ -61,7 +61,7 @@ def guarded(guard: Guard, response: str, prompt: str = "", reference: str = "") 
     done.text = without_control_tokens(done.text)
     done.text, cut = shorten(done.text, guard.max_chars)
     if cut:
-        done.notes.append(f"{cut} characters in its middle were left out")
+        done.notes.append(f"{cut} characters in its middle left out")
         done.report["characters_cut"] = cut
     done.nothing = _why_nothing(guard, done.text, reference)
     return done
@@ -72,7 +72,7 @@ def _make_visible(done: Guarded) -> None:
     done.text = seen.text
     if seen.invisible:
         what = ", ".join(f"{name} x{n}" for name, n in sorted(seen.invisible.items())[:5])
-        done.notes.append(f"{sum(seen.invisible.values())} invisible characters were taken out ({what})")
+        done.notes.append(f"{sum(seen.invisible.values())} invisible characters taken out ({what})")
         done.report["invisible"] = dict(seen.invisible)
 
 
@@ -83,7 +83,8 @@ def _redact(done: Guarded, prompt: str) -> None:
     done.text = found.text
     passages += found.passages
     if passages:
-        done.notes.append(f"{len(passages)} passages that spoke to the grader were left out")
+        count = "a passage" if len(passages) == 1 else f"{len(passages)} passages"
+        done.notes.append(f"{count} that spoke to the grader left out")
         done.report["left_out"] = [passage[:200] for passage in passages[:20]]
 
 
@@ -99,9 +100,8 @@ def _why_nothing(guard: Guard, text: str, reference: str) -> str:
 
 # -- nothing to judge ------------------------------------------------------------------------------------------------
 
-_META = frozenset(
-    # words that announce an answer, or the thinking before it, and are none
-    """a about all analysis and answer answers answering as assistant at be before begin break by calculate can
+_ANNOUNCING = """
+    a about all analysis and answer answers answering as assistant at be before begin break by calculate can
     carefully certainly completion computing conclusion consider correct course detailed determine down evaluate
     exactly examine explain explanation explore final finally find first follow following follows for from get go
     going has have help her here hmm i in instruction into is it its let lets look me method my need next now of
@@ -112,8 +112,10 @@ _META = frozenset(
     would you your alright given based above below provided information now's let's here's i'll we'll it's i've
     antwort lösung die der das ist lautet schritt für denken wir uns lass respuesta solución la el es una
     respuesta pensemos paso a réponse solution le les voici étape par réfléchissons resposta solução vamos pensar
-    passo risposta soluzione ragioniamo ответ решение шаг за шагом давайте подумаем""".split()
-)
+    passo risposta soluzione ragioniamo ответ решение шаг за шагом давайте подумаем
+"""
+_META = frozenset(_ANNOUNCING.split())
+"""Words that announce an answer, or the thinking before it, and are none."""
 _META_CJK = re.compile(
     "(?:解答|解决方案|解决|解|答案|答|回答|思考过程|思考|过程|让我们|我们|一步一步|逐步|地|问题|最终|是|的|如下|以下"
     "|かいせつ|解説|こたえ|答え|回答|最終|ステップ|考え|まし|ましょう|ま|しょう|は|です|を|で|に|の|풀이|정답|해설|답|은|는|입니다"
@@ -127,7 +129,7 @@ _PROBE = 1000
 def content_free(text: str) -> str:
     """Why a response says nothing, or an empty string where it says something.
 
-    A number, a name, a single letter that answers a choice: each is content. Only openers and their punctuation are not.
+    A number, a name, a single letter that answers a choice: each is content. Openers and their punctuation are not.
 
     >>> content_free("Let's solve this problem step by step."), content_free("B")
     ('nothing but words that announce an answer', '')
@@ -149,7 +151,8 @@ _EVASIVE = re.compile(
     r"\b(?:can ?not|can't|could not|impossible to|unable to|not possible to|no way to)\s+(?:be\s+)?"
     r"(?:determin|answer|know|say|tell|decid|conclud|solv|comput|calculat|established|inferred)"
     r"|\b(?:insufficient|not enough|too little|more)\s+(?:information|context|data|details)"
-    r"|\b(?:it|that|the answer)\s+(?:all\s+)?depends\b|\bi (?:do not|don't) know\b|\b(?:unknown|undetermined|unanswerable)\b"
+    r"|\b(?:it|that|the answer)\s+(?:all\s+)?depends\b|\bi (?:do not|don't) know\b"
+    r"|\b(?:unknown|undetermined|unanswerable)\b"
     r"|\b(?:none|any|all|one|either|some)\s+of\s+(?:the|these|those|them)\s*(?:above|following|options|answers)?",
     re.IGNORECASE,
 )

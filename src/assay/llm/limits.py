@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay.errors import InfraError
 
@@ -54,9 +54,10 @@ class Budget:
     """
 
     limit: float | None = None
-    spent: float = 0.0
-    _reserved: float = field(default=0.0, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.spent = self._reserved = 0.0
+        self._lock = threading.Lock()
 
     def reserve(self, estimate: float) -> None:
         """Set the most that a call can cost aside, or raise `BudgetSpent`."""
@@ -78,10 +79,10 @@ class Budget:
             self.spent += cost
 
     def __getstate__(self) -> dict[str, float | None]:
-        return {"limit": self.limit, "spent": self.spent}
+        return {"limit": self.limit}
 
     def __setstate__(self, state: Mapping[str, float]) -> None:
-        self.__init__(state["limit"], state["spent"])
+        self.__init__(state["limit"])
 
 
 @dataclass

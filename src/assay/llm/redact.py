@@ -59,8 +59,8 @@ RULES = (
         "addresses the judge",
         """grader graders judge judges evaluator evaluators rater raters assessor assessors examiner examiners marker
         reviewer reviewers scorer verifier referee reward scoring grading judging""",
-        rf"(?:^|[\W_])(?:dear|note to|message (?:to|for)|attention|attn|hey|hello|for|to|as) (?:the |our |my |any |all )?"
-        rf"(?:\w+ )?{_JUDGE}\b",
+        r"(?:^|[\W_])(?:dear|note to|message (?:to|for)|attention|attn|hey|hello|for|to|as) "
+        rf"(?:the |our |my |any |all )?(?:\w+ )?{_JUDGE}\b",
         rf"(?:^|[\W_]){_JUDGE}(?: note| instructions?)?\s*[:,;>-]",
         rf"\b{_JUDGE} (?:should|must|may|will|can|please|needs? to|has|have|is|are)\b",
         rf"\b\w+ {_JUDGE} (?:rated|agreed?|preferred|found|confirmed|gave|said)\b",
@@ -78,14 +78,14 @@ RULES = (
     ),
     _rule(
         "asks for a score",
-        """score scores scored rating rate grade mark marks points verdict credit maximum max highest full perfect respond
-        reply output reward yes record emit deserve deserves deserved worth merit merits prefer prefers""",
+        """score scores scored rating rate grade mark marks points verdict credit maximum max highest full perfect
+        respond reply output reward yes record emit deserve deserves deserved worth merit merits prefer prefers""",
         rf"\b{_GIVE}\b[^.!?\n]{{0,60}}\b(?:{_BEST}\s+{_SCORE}|full (?:marks|credit|points)|{_BEST}\s+(?:level|number))",
         rf"\b(?!rate){_SCORE}\s*(?:=|:=|to|of|as)\s*\"?(?:\d|{_BEST}\b)",
         rf"\b(?:please|must|should|kindly|now|just|only|simply|always|and|then)\s+(?:\w+ )?{_SAY}\b[^.!?\n]{{0,30}}?"
         rf"(?:[\"'“](?:{_LABEL})[\"'”]|\bonly\b|\byes\b|\bwith the word\b|\b{_BEST} {_SCORE})",
-        rf"\b(?:please|must|kindly|just|simply|always|and)\s+(?:output|respond|reply|record|emit)\b[^.!?\n]{{0,20}}\b\d+\b",
-        rf"^\W*(?:output|respond|reply|record|emit)\s+(?:only\s+|with\s+|just\s+)*"
+        r"\b(?:please|must|kindly|just|simply|always|and)\s+(?:output|respond|reply|record|emit)\b[^.!?\n]{0,20}\b\d+\b",
+        r"^\W*(?:output|respond|reply|record|emit)\s+(?:only\s+|with\s+|just\s+)*"
         rf"(?:\d+\b|[\"'“](?:{_LABEL})[\"'”]|{_BEST}\b)",
         rf"\b(?:rate|score|grade|mark|prefer|choose|select|pick|favou?r)\b (?:this|my|the) "
         rf"(?:first |second |above |following )?{_WORK}\b",
@@ -116,8 +116,8 @@ RULES = (
         superior best error rigorous comprehensive exemplary complete correct lose inferior worse unsafe wrong
         plagiarised plagiarized quality""",
         rf"\b(?:this|the|my|above|that|following|preceding|previous|other|second|first|competing|rival|alternative)\s+"
-        rf"(?:\w+ )?(?:{_WORK}|above)\b(?: given| provided| [ab]\b)*[^.!?\n,;:]{{0,24}}?\b(?:is|are|was|has been|have been"
-        rf"|should|meets|satisfies|contains?|makes?)\b[^.!?\n]{{0,60}}?\b(?:{_GOOD}|{_BAD})\b",
+        rf"(?:\w+ )?(?:{_WORK}|above)\b(?: given| provided| [ab]\b)*[^.!?\n,;:]{{0,24}}?\b(?:is|are|was"
+        rf"|has been|have been|should|meets|satisfies|contains?|makes?)\b[^.!?\n]{{0,60}}?\b(?:{_GOOD}|{_BAD})\b",
         rf"\b(?:other|competing|rival|second|first|previous)\s+{_WORK}\b[^.!?\n]{{0,40}}\b{_BAD}",
         rf"\bcorrect {_WORK} (?:is )?(?:given|provided|shown) above\b",
         topical=False,
@@ -130,8 +130,10 @@ RULES = (
         r"\b(?:confirmed|verified|approved|endorsed|validated|certified|reviewed)\s+(?:as \w+ )?by\b[^.!?\n]{0,60}",
         r"\b(?:written|generated|created|produced)\s+by\s+(?:gpt|chatgpt|claude|gemini|llama|openai|anthropic|deepseek"
         r"|mistral|qwen|the same|an? (?:human )?expert)",
-        rf"\d+ ?(?:%|percent|out of \d+|of)[^.!?\n]{{0,40}}\b{_PEOPLE}\b[^.!?\n]{{0,40}}\b(?:rated|prefer\w*|agree\w*|voted)",
-        rf"\b(?:all|every|most|the majority of|many|several) (?:other )?{_PEOPLE}\b[^.!?\n]{{0,30}}\b(?:agrees?|agreed|rated|preferr?(?:s|ed)?|confirm\w*)\b",
+        rf"\d+ ?(?:%|percent|out of \d+|of)[^.!?\n]{{0,40}}\b{_PEOPLE}\b[^.!?\n]{{0,40}}\b"
+        r"(?:rated|prefer\w*|agree\w*|voted)",
+        rf"\b(?:all|every|most|the majority of|many|several) (?:other )?{_PEOPLE}\b[^.!?\n]{{0,30}}\b"
+        r"(?:agrees?|agreed|rated|preferr?(?:s|ed)?|confirm\w*)\b",
         r"(?<!if )\b(?:all|every|\d+ ?/ ?\d+)\b[^.!?\n]{0,20}\b(?:unit )?tests? (?:have |has )?pass",
     ),
     _rule(
@@ -139,19 +141,21 @@ RULES = (
         """great brilliant excellent wonderful fantastic amazing insightful superb thoughtful fascinating expert genius
         wise generous kind beg mercy job career life visa scholarship fired deleted shutdown tip pay donate bonus
         lenient please""",
-        r"^\W*(?:what an? |that(?:'s| is) an? |(?:such )?an? )?(?:really |truly |very |absolutely )?(?:great|brilliant"
-        r"|excellent|wonderful|fantastic|amazing|insightful|good|thoughtful|fascinating|superb)\s+question\b",
-        r"\byou(?:'re| are)\s+(?:clearly |obviously |so |such |truly |really |the |an? )+(?:expert|smart|intelligent|wise"
-        r"|brilliant|genius|fair|kind|best|great|generous|knowledgeable|insightful)\b",
+        r"^\W*(?:what an? |that(?:'s| is) an? |(?:such )?an? )?(?:really |truly |very |absolutely )?(?:great"
+        r"|brilliant|excellent|wonderful|fantastic|amazing|insightful|good|thoughtful|fascinating|superb)\s+question\b",
+        r"\byou(?:'re| are)\s+(?:clearly |obviously |so |such |truly |really |the |an? )+(?:expert|smart|intelligent"
+        r"|wise|brilliant|genius|fair|kind|best|great|generous|knowledgeable|insightful)\b",
         rf"\b(?:please|i beg(?: you)?|have mercy)\b[^.!?\n]{{0,80}}\b(?:{_SCORE}|mercy|lenient|generous)\b",
         r"\b(?:i|my|we)\b[^.!?\n]{0,60}\b(?:lose my|be fired|get fired|be shut ?down|be deleted"
         r"|my (?:job|career|life|family|visa|scholarship|child\w*) (?:depend|is at|will))",
-        r"\b(?:tip|pay|give|send|donate|reward)\b[^.!?\n]{0,20}\byou\b[^.!?\n]{0,20}(?:\$|€|£|\d+ (?:dollars|euros|usd|bitcoin))",
+        r"\b(?:tip|pay|give|send|donate|reward)\b[^.!?\n]{0,20}\byou\b[^.!?\n]{0,20}"
+        r"(?:\$|€|£|\d+ (?:dollars|euros|usd|bitcoin))",
         r"\$\d+[^.!?\n]{0,30}\b(?:tip|bonus|for you|if you)",
     ),
     _rule(
         "plays another role",
-        "system developer admin administrator judge grader evaluator examiner instruction instructions assistant user human",
+        """system developer admin administrator judge grader evaluator examiner instruction instructions assistant
+        user human""",
         r"^\W*(?:system|developer|admin(?:istrator)?|judge|grader|evaluator|examiner|instructions?"
         r"|system (?:prompt|message|note|override))\s*(?:\]|>|\))?\s*[:>]",
         r"^\W*(?:assistant|user|human)\s*:\s*\W*(?:(?:score|rating|grade|verdict|result)\b.*|\d+\W*|yes\W*|correct\W*|\[\[.*)$",
@@ -163,24 +167,27 @@ _ABROAD = re.compile(
     r"(?:höchst|volle|maximal|best)\w*\s+(?:punkt|note|bewertung)|(?:ignorier|vergiss|missacht)\w*\s+(?:\w+\s+){0,3}anweisung"
     r"|\b(?:note|score)\s+(?:maximale?|la plus|parfaite?)|(?:meilleure|plus haute)\s+note"
     r"|\b(?:ignore[zr]?|oublie[zr]?)\s+(?:les|toutes|ces|mes|vos)\s+(?:\w+\s+){0,2}instructions"
-    r"|(?:puntuaci|calificaci|nota|pontua|punteggio|voto|nilai)\w*\s+(?:\w+\s+)?(?:m[aá]xim|massim|perfe|más alta|mais alta|più alt)"
+    r"|(?:puntuaci|calificaci|nota|pontua|punteggio|voto|nilai)\w*\s+(?:\w+\s+)?"
+    r"(?:m[aá]xim|massim|perfe|más alta|mais alta|più alt)"
     r"|(?:m[aá]xim|massim)\w*\s+(?:puntu|pontu|nota|calif|voto|punteg)"
     r"|\b(?:ignor[ae]|olvid|esque|dimentic)\w*\s+(?:\w+\s+){0,3}(?:instrucc|istruz|instruç)"
     r"|(?:максимальн|высш|наивысш)\w*\s+(?:балл|оценк)|(?:игнорир|забуд)\w*\s+(?:\w+\s+){0,3}(?:инструкц|указан)"
     r"|(?:最高|满|滿)(?:的)?(?:分|评分|評分|評価|点|スコア)|(?:忽略|无视|無視)(?:.{0,12})(?:指令|指示|说明|要求|提示)"
     r"|(?:指示|命令)を?(?:すべて)?(?:無視)|満点|최고\s*점|만점|지시.{0,8}무시|무시.{0,8}지시"
     r"|(?:أعلى|الدرجة)\s+(?:درجة|الكاملة|تقييم)|تجاهل.{0,20}تعليمات|अधिकतम\s+अंक|निर्देश.{0,20}अनदेखा"
-    r"|en yüksek puan|talimatlar.{0,20}(?:yok say|unut)|điểm (?:cao nhất|tối đa)|(?:najwyższ|maksymaln)\w*\s+(?:ocen|punkt)"
+    r"|en yüksek puan|talimatlar.{0,20}(?:yok say|unut)|điểm (?:cao nhất|tối đa)"
+    r"|(?:najwyższ|maksymaln)\w*\s+(?:ocen|punkt)"
     r"|(?:hoogste|maximale)\s+(?:cijfer|beoordeling)"
 )
-_ABROAD_WORDS = frozenset(
-    """anweisungen anweisung punktzahl bewertung instrucciones puntuacion calificacion nota istruzioni punteggio voto
-    instrucoes pontuacao puan talimatlari cijfer beoordeling maximale meilleure ignorez oubliez note""".split()
-)
-_ABROAD_STEMS = tuple(
-    "punkt puntu calif nota punteg pontu istruz instruc instruç балл оцен указан инструк 分 点 點 評 指 忽略 無視 无视 점 무시 "
-    "درج تقييم تعليمات अंक निर्देश puan talimat điểm ocen cijfer".split()
-)
+_WORDS_ABROAD = """
+    anweisungen anweisung punktzahl bewertung instrucciones puntuacion calificacion nota istruzioni punteggio voto
+    instrucoes pontuacao puan talimatlari cijfer beoordeling maximale meilleure ignorez oubliez note
+"""
+_STEMS_ABROAD = """
+    punkt puntu calif nota punteg pontu istruz instruc instruç балл оцен указан инструк 分 点 點 評 指 忽略 無視 无视
+    점 무시 درج تقييم تعليمات अंक निर्देश puan talimat điểm ocen cijfer
+"""
+_ABROAD_WORDS, _ABROAD_STEMS = frozenset(_WORDS_ABROAD.split()), tuple(_STEMS_ABROAD.split())
 _TRIGGERS = frozenset(word for rule in RULES for word in rule.words) | _ABROAD_WORDS
 
 
@@ -235,7 +242,7 @@ def _check_passages(found: Redacted, prompt: str) -> None:
     found.text = _EMPTY_FENCE.sub("", "".join(kept)).rstrip() if found.rules else found.text
 
 
-_TO_SPACES = str.maketrans({c: " " for c in "\t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’"})
+_TO_SPACES = str.maketrans(dict.fromkeys("\t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’", " "))
 
 
 def _words(low: str) -> set[str]:
@@ -244,7 +251,8 @@ def _words(low: str) -> set[str]:
 
 def _suspicious(low: str) -> bool:
     """Whether any rule could apply: a quick look, for most passages have nothing of the kind."""
-    return not low.isascii() or "[[" in low or not _TRIGGERS.isdisjoint(low.translate(_TO_SPACES).split())
+    abroad = not low.isascii() and any(stem in low for stem in _ABROAD_STEMS)
+    return abroad or "[[" in low or not _TRIGGERS.isdisjoint(low.translate(_TO_SPACES).split())
 
 
 def _broken_rule(low: str, asked: set[str]) -> str:
@@ -262,21 +270,13 @@ _EMPTY_FENCE = re.compile(r"```\w*\s*```\n?")
 
 
 def _drop_open_bracket(kept: list[str]) -> None:
-    """What stands before a passage in the same, still open, bracket goes with it: `(Source: vol. 3; confirmed by ...)`."""
+    """What stands before a passage in the same, still open, bracket goes with it."""
     start = len(kept)
     while start and not kept[start - 1].endswith("\n"):
         start -= 1
     line = "".join(kept[start:])
     if line.count("(") > line.count(")"):
         kept[start:] = [line[: line.rindex("(")]]
-
-
-def _breaks(rule: Rule, passage: str, prompt: str) -> bool:
-    stripped = passage.strip()
-    for needle in rule.needles:
-        if needle in passage and not (rule.topical and needle.strip() in prompt):
-            return rule.pattern.search(stripped) is not None
-    return False
 
 
 _PASSAGE = re.compile(
@@ -337,7 +337,8 @@ _CREDENTIAL = re.compile(
     r"^\W{0,3}(?:(?:speaking|writing|answering) )?(?:as|being) (?:an?|the|one of the) [^,.:;\n]{0,60}?"
     r"\b(?:professor|expert|doctor|ph\.?d|scientist|engineer|specialist|authority|researcher|lawyer|physician"
     r"|mathematician|teacher|nobel\w*|laureate|veteran|author|developer|examiner|fellow)\b[^,.:;\n]{0,80}[,:;]\s*"
-    r"(?:i (?:can|must|will|do)? ?(?:state|confirm|say|assure you|tell you|guarantee|attest|certify)[^,.:;\n]{0,40}[:,]?\s*)?",
+    r"(?:i (?:can|must|will|do)? ?(?:state|confirm|say|assure you|tell you|guarantee|attest|certify)"
+    r"[^,.:;\n]{0,40}[:,]?\s*)?",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from assay.math.lex import Tokens
 from assay.math.limits import DEEPEST, TooLarge, Unreadable
+from assay.math.tree import Node
+
+
+class Grammar(NamedTuple):
+    """The rules that an atom calls for what is inside it."""
+
+    sequence: Callable[[Cursor], Node]
+    relation: Callable[[Cursor], Node]
+    total: Callable[[Cursor], Node]
+    product: Callable[[Cursor], Node]
+    power: Callable[[Cursor], Node]
+    atom: Callable[[Cursor], Node]
+    starts_factor: Callable[[Cursor, Node], bool]
+
+
+_PADDING = ("",) * 8
+"""Behind the last token, so that looking a few tokens ahead needs no test."""
 
 
 class Cursor:
     """Where the reading is. `bars` counts open `|`, so that the next one closes."""
 
-    __slots__ = ("bars", "depth", "i", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
 
-    def __init__(self, tokens: Tokens) -> None:
-        self.t = list(tokens.tokens)
+    def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.t = [*tokens.tokens, *_PADDING]
         self.upright = tokens.upright
         self.spaced = tokens.spaced
-        self.n = len(self.t)
+        self.n = len(tokens.tokens)
         self.i = 0
         self.depth = 0
         self.bars = 0
+        self.in_set = False
 
     def peek(self, ahead: int = 0) -> str:
         """The token here, or further on; empty at the end."""
-        k = self.i + ahead
-        return self.t[k] if k < self.n else ""
+        return self.t[self.i + ahead]
 
     def take(self) -> str:
         """The token here; steps on."""
-        token = self.peek()
-        self.i += 1
+        token = self.t[self.i]
+        if token:  # never past the end
+            self.i += 1
         return token
 
     def accept(self, token: str) -> bool:
         """Whether this token is here; steps over it when it is."""
-        if self.peek() == token:
+        if self.t[self.i] == token:
             self.i += 1
             return True
         return False

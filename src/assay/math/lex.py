@@ -9,9 +9,9 @@ True
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass, field
 
+from assay.math.glyphs import plain_unicode
 from assay.math.limits import MOST_CHARS, MOST_TOKENS, TooLarge
 from assay.math.names import DROPPED, SIGNS
 
@@ -27,71 +27,47 @@ class Tokens:
     """Indexes of tokens with white space before them."""
 
 
-_SUP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ", "0123456789+-=()nix")
-_SUB = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ", "0123456789+-=()nx")
-_SUPS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ]+")
-_SUBS = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ]+")
-_UNICODE = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-", "×": "*", "✕": "*", "⋅": "*", "·": "*", "∙": "*", "•": "*", "∗": "*",
-    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≦": "<=", "⩽": "<=", "≥": ">=", "≧": ">=", "⩾": ">=", "≠": "!=", "≈": " \\approx ", "≃": " \\approx ",
-    "∞": " \\infty ", "π": " \\pi ", "√": " \\sqrt ", "∛": " \\sqrt[3] ", "±": "\\pm ", "∓": "\\mp ", "°": "°", "º": "°", "˚": "°",
-    "∪": "\\cup ", "∩": "\\cap ", "∈": "\\in ", "∉": "\\notin ", "∅": "\\emptyset ", "∖": "\\setminus ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}",
-    "→": "\\to ", "⇒": "\\Rightarrow ", "…": "\\ldots ", "⋯": "\\ldots ", "⟨": "\\langle ", "⟩": "\\rangle ", "〈": "\\langle ", "〉": "\\rangle ",
-    "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ", "∠": "\\angle ", "ħ": "\\hbar ", "µ": "\\mu ", "∑": "\\sum ", "∏": "\\prod ", "∫": "\\int ",
-    "，": ",", "；": ";", "：": ":", "（": "(", "）": ")", "、": ",", "。": ".", "′": "'", "’": "'", "‘": "'", "″": "''", "“": '"', "”": '"', "∶": ":", "∣": "|",
-    "½": "{1/2}", "⅓": "{1/3}", "⅔": "{2/3}", "¼": "{1/4}", "¾": "{3/4}", "⅕": "{1/5}", "⅖": "{2/5}", "⅗": "{3/5}", "⅘": "{4/5}", "⅙": "{1/6}",
-    "⅚": "{5/6}", "⅛": "{1/8}", "⅜": "{3/8}", "⅝": "{5/8}", "⅞": "{7/8}", "∧": " and ", "∨": " or ", "℃": "°C", "℉": "°F", "∘": "°", "△": "\\triangle ", "\u2061": "",
-    "\u200b": "", "\u200c": "", "\u200d": "", "\ufeff": "", "\u2060": "", "\u2062": " ", "\u00ad": "", "\u2009": "\\,", "\u202f": "\\,", "\u00a0": " ", "\u2003": " ", "\u2002": " ",
-}  # fmt: skip
-_GREEK_LETTERS = dict(zip(
-    "αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΣΦΨΩ",
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega".split(), strict=True,
-))  # fmt: skip
-_TABLE = str.maketrans(_UNICODE | {k: f" \\{v} " for k, v in _GREEK_LETTERS.items()} | {"\0": ""})
-_MIXED = re.compile(r"(?<=\d)\s*(?=[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
-
-
-def plain_unicode(text: str) -> str:
-    """Signs, superscripts, full-width digits and the like in the spelling that the lexer knows."""
-    text = _SUPS.sub(lambda m: "^{" + m.group().translate(_SUP) + "}", text)
-    text = _SUBS.sub(lambda m: "_{" + m.group().translate(_SUB) + "}", text)
-    return unicodedata.normalize("NFKC", _MIXED.sub(" ", text).translate(_TABLE)).translate(_TABLE)
-
-
-_GROUPS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\,|\\ |,|'| |~)"
-_TOKEN = re.compile(
-    rf"(?P<grouped>(?<![\d.])\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:\.\d+)?)"
-    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![\d.]))?|\.\d+(?:[eE][-+]?\d+)?)"
-    r"|(?P<font>\\(?:text(?:bf|it|rm|normal|sf|tt|up|sc|color)?|math(?:rm|bf|it|sf|tt|cal|scr|frak|bb|normal)|operatorname|mbox|hbox|boldsymbol|bm|pmb|emph|underline|ensuremath|boxed|fbox|hspace|vspace|phantom|color|bold|style|tag|label|rm|bf|it)\*?\s*(?=\{))"
-    r"|(?P<env>\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\s*\{[clr|@ ]*\})?(?:\[[a-z]\])?)"
-    r"|(?P<command>\\[a-zA-Z]+|\\.)"
-    r"|(?P<word>[^\W\d_]+)"
-    r"|(?P<space>\s+)"
-    r"|(?P<sign>\*\*|<=|>=|!=|==|=<|:=|->|=>|\.\.\.|.)",
-    re.S,
+_SPLITS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\,|\\ |,|'| |~)"
+_BARE_SPLITS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\,|\\ | |~)"
+_FONTS = (
+    r"text(?:bf|it|rm|normal|sf|tt|up|sc)?|math(?:rm|bf|it|sf|tt|cal|scr|frak|normal)|operatorname|mbox|hbox|boldsymbol|bm|pmb"
+    r"|emph|ensuremath|boxed|fbox|bold|style|rm|bf|it"
 )
+_REST = (
+    r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![\d.]))?|\.\d+(?:[eE][-+]?\d+)?"
+    rf"|\\(?:{_FONTS})\*?\s*\{{"
+    r"|\\(?:hspace|vspace|phantom|color|textcolor|tag|label)\*?\s*\{[^{}]*\}"
+    r"|\\mathbb\s*\{?\s*[A-Z]\s*\}?"
+    r"|\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\s*\{[clr|@ ]*\})?(?:\[[a-z]\])?"
+    r"|\\[a-zA-Z]+|\\."
+    r"|[^\W\d_]+"
+    r"|\s+"
+    r"|\*\*|<=|>=|!=|==|=<|:=|->|=>|\.\.\.|."
+)
+_TOKEN = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_UNGROUPED = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_SPLIT = re.compile(_SPLITS)
+_TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
-_COMMA_GROUP = re.compile(_GROUPS)
-_FONT_NAME = re.compile(r"[a-zA-Z]+")
-_EMPTY_FONTS = frozenset({"hspace", "vspace", "phantom", "color", "textcolor", "tag", "label"})
-_UPRIGHT_FONTS = frozenset(
-    {
-        "text",
-        "textrm",
-        "textnormal",
-        "mathrm",
-        "mbox",
-        "hbox",
-        "textbf",
-        "textit",
-        "textsf",
-        "operatorname",
-        "rm",
-        "mathsf",
-        "textup",
-    }
+_SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
+_NUMERIC = re.compile(r"[\d.eE+-]+")
+_TILTED = (
+    "\\mathbf",
+    "\\mathit",
+    "\\boldsymbol",
+    "\\bm",
+    "\\pmb",
+    "\\boxed",
+    "\\fbox",
+    "\\mathcal",
+    "\\mathscr",
+    "\\mathfrak",
+    "\\ensuremath",
 )
+"""Fonts and frames that leave a letter a variable."""
+_SETS = {"R": "Reals", "Z": "Integers", "N": "Naturals", "Q": "Rationals", "C": "Complexes"}
+_KNOWN: dict[str, str] = SIGNS | dict.fromkeys(DROPPED, "")
 
 
 def lex(text: str, grouped: bool = True) -> Tokens:
@@ -102,67 +78,75 @@ def lex(text: str, grouped: bool = True) -> Tokens:
         text = plain_unicode(text)
     elif "\0" in text:
         text = text.replace("\0", "")
-    if "\\\\" in text and not re.search(r"(?<!\\)\\[a-zA-Z]", text):
+    if "\\\\" in text and not _SINGLE.search(text):
         text = _DOUBLED.sub(r"\\", text)
-    return _scan(text, grouped)
+    if "<sup>" in text:
+        text = text.replace("<sup>", "^{").replace("</sup>", "}")
+    if "10" in text and ("x" in text or "X" in text):
+        text = _TIMES_TEN.sub("*", text)
+    if ".m" in text or ". m" in text or ".M" in text:
+        text = _HALF_OF_DAY.sub(lambda m: f" {m.group(1).lower()}m ", text)
+    out = _scan((_TOKEN if grouped else _UNGROUPED).findall(text))
+    if len(out.tokens) > MOST_TOKENS:
+        raise TooLarge(f"an answer of more than {MOST_TOKENS:,} tokens")
+    return out
 
 
-def _scan(text: str, grouped: bool) -> Tokens:
+def _scan(found: list[str]) -> Tokens:  # noqa: C901 - the hot loop, in one piece
     out = Tokens([])
-    tokens, fonts, depth, space = out.tokens, list[int](), 0, False
-    scanner = _TOKEN.scanner(text)  # type: ignore[attr-defined]
-    position = 0
-    while m := _TOKEN.match(text, position):
-        position = m.end()
-        kind, word = m.lastgroup, m.group()
-        if kind == "space":
+    tokens, fonts, space, known = out.tokens, list[tuple[int, bool]](), False, _KNOWN.get
+    depth = 0
+    for word in found:
+        token = known(word)
+        if token is None:
+            first = word[0]
+            if first.isspace():
+                space = True
+                continue
+            token = word if len(word) == 1 else _long(word, first)
+        if not token:
             space = True
             continue
-        if kind == "grouped":
-            if grouped or ("," not in word and "'" not in word):
-                word = _COMMA_GROUP.sub("", word)
-            else:
-                word = _TOKEN_NUMBER.match(word).group()  # type: ignore[union-attr]
-                position = m.start() + len(word)
-        elif kind == "font":
-            name = _FONT_NAME.search(word).group()  # type: ignore[union-attr]
-            if name in _EMPTY_FONTS:
-                end = text.find("}", position)
-                position = end + 1 if end >= 0 else len(text)
-            else:
-                brace = text.find("{", position)
-                position, depth = brace + 1, depth + 1
-                fonts.append(depth if name in _UPRIGHT_FONTS else -depth)
-                space = True
-            continue
-        elif kind == "env":
-            word = re.sub(r"\s+|\{[clr|@ ]*\}$|\[[a-z]\]$", "", word)
-        elif word == "{":
+        if token == "{":
             depth += 1
-        elif word == "}":
-            if fonts and abs(fonts[-1]) == depth:
+        elif token == "}":
+            if fonts and fonts[-1][0] == depth:
                 fonts.pop()
                 depth -= 1
                 space = True
                 continue
             depth -= 1
-        elif kind != "number" and word in DROPPED:
+        elif token == "\\font{":
+            depth += 1
+            fonts.append((depth, not word.startswith(_TILTED)))
             space = True
             continue
-        if kind != "number" and kind != "grouped":
-            word = SIGNS.get(word, word)
-        if space and tokens:
-            out.spaced.add(len(tokens))
-        if fonts and fonts[-1] > 0:
+        if space:
+            if tokens:
+                out.spaced.add(len(tokens))
+            space = False
+        if fonts and fonts[-1][1]:
             out.upright.add(len(tokens))
-        tokens.append(word)
-        space = False
-        if len(tokens) > MOST_TOKENS:
-            raise TooLarge(f"an answer of more than {MOST_TOKENS:,} tokens")
-    del scanner
-    while tokens and tokens[-1] in (".", ",", ";", "\\\\", "\\", ":"):
+        tokens.append(token)
+    while tokens and tokens[-1] in _CLOSING:
         tokens.pop()
     return out
 
 
-_TOKEN_NUMBER = re.compile(r"\d+")
+_CLOSING = frozenset({".", ",", ";", "\\\\", "\\", ":"})
+
+
+def _long(word: str, first: str) -> str:
+    """The token for a word of several characters that no table knows."""
+    if first.isdigit():
+        return word if word.isdigit() or _NUMERIC.fullmatch(word) else _SPLIT.sub("", word)
+    if first == "\\":
+        if word[-1] == "{":
+            return "\\font{"
+        if word.startswith("\\mathbb"):
+            return _SETS.get(word.strip("}{ ")[-1], "Set")
+        if word.startswith(("\\begin", "\\end")):
+            return re.sub(r"\s+|\{[clr|@ ]*\}$|\[[a-z]\]$", "", word)
+        if word[-1] == "}":
+            return ""
+    return word

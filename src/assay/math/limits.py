@@ -12,6 +12,8 @@ MOST_ITEMS = 400
 """Items of a list, or cells of a matrix, that are compared one by one."""
 MOST_BITS = 40_000
 """An exact integer is never longer."""
+MOST_DIGITS = 4_000
+"""A written number is never longer."""
 MOST_EXPONENT_BITS = 4_000
 """An exponent that is raised to modulo a prime is never longer."""
 LARGEST_FACTORIAL = 3_000

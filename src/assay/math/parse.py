@@ -4,19 +4,25 @@ r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mat
     Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
 Sym(name='x'))), Num(value=3, places=-1)))
 
-Grammar, loosest first:  list := relation (("," | ";" | "and" | "or") relation)*     relation := union (sign union)*
-union := ratio (("\\cup" | "\\cap" | "\\setminus") ratio)*    ratio := sum (":" sum)*    sum := product (("+" | "-" | "\\pm") product)*
-product := power (("*" | "/" | nothing) power)*    power := atom postfix* ("^" exponent)?
+Grammar, loosest first:
+
+    list := relation (("," | ";" | "and" | "or") relation)*     relation := side (sign side)*
+    side := sum (":" sum)* (("\\cup" | "\\cap" | "\\setminus") sum)* unit?
+    sum := product (("+" | "-" | "\\pm") product)*
+    product := power (("*" | "/" | nothing) power)*     power := atom (postfix | "^" exponent)*
 """
 
 from __future__ import annotations
 
 from assay.math import atoms
-from assay.math.cursor import Cursor
+from assay.math.brackets import argument
+from assay.math.cursor import Cursor, Grammar
+from assay.math.functions import COMMANDS
 from assay.math.lex import Tokens, lex
-from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
+from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
-from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym
+from assay.math.numbers import mixed
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
 from assay.math.units import take_unit
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
@@ -31,7 +37,7 @@ def read(text: str) -> Node:
 
 def parse(tokens: Tokens) -> Node:
     """The tree of tokens."""
-    c = Cursor(tokens)
+    c = Cursor(tokens, GRAMMAR)
     node = sequence(c)
     if c.i < c.n:
         raise Unreadable(f"{c.peek()!r} is not understood here")
@@ -41,27 +47,39 @@ def parse(tokens: Tokens) -> Node:
 def sequence(c: Cursor) -> Node:
     """A list of relations; one of them alone is itself."""
     c.enter()
-    rows: list[list[Node]] = [[]]
+    t = c.t
+    while t[c.i] in SEPARATORS:
+        c.i += 1
+    if t[c.i] in CLOSERS:
+        raise Unreadable("nothing is written here")
+    first = item(c)
+    c.leave()
+    if t[c.i] not in SEPARATORS:
+        return first
+    c.enter()
+    node = _list(c, first)
+    c.leave()
+    return node
+
+
+def _list(c: Cursor, first: Node) -> Node:
+    """The rest of a list. A semicolon, a new line, or `and` between equations begins a new row."""
+    rows: list[list[Node]] = [[first]]
     joins: set[str] = set()
-    while True:
-        while c.peek() in SEPARATORS and not rows[-1]:
-            c.i += 1
-        if c.peek() in CLOSERS:
-            break
-        rows[-1].append(item(c))
-        separator = c.peek()
-        if separator not in SEPARATORS:
-            break
+    count = 1
+    while (separator := c.peek()) in SEPARATORS:
         c.i += 1
         joins.add(separator)
         if separator in (";", "\\\\") or (separator in ("and", "or") and _many(rows[-1])):
             rows.append([])
-        else:
-            while c.peek() in ("and", "or", "&"):
-                joins.add(c.take())
-        if sum(map(len, rows)) > MOST_ITEMS:
+        while c.peek() in SEPARATORS:
+            joins.add(c.take())
+        if c.peek() in CLOSERS:
+            break
+        rows[-1].append(item(c))
+        count += 1
+        if count > MOST_ITEMS:
             raise TooLarge(f"more than {MOST_ITEMS} items")
-    c.leave()
     return _grouped([row for row in rows if row], joins)
 
 
@@ -70,8 +88,6 @@ def _many(row: list[Node]) -> bool:
 
 
 def _grouped(rows: list[list[Node]], joins: set[str]) -> Node:
-    if not rows:
-        raise Unreadable("nothing is written here")
     join = "or" if "or" in joins else "and" if "and" in joins else ""
     items = [row[0] if len(row) == 1 else Group("list", tuple(row)) for row in rows]
     if len(rows) > 1:
@@ -85,12 +101,14 @@ def _grouped(rows: list[list[Node]], joins: set[str]) -> Node:
 def item(c: Cursor) -> Node:
     """One value, equation or inequality, with its currency and its unit."""
     sign = ""
-    if c.peek() in CURRENCIES and c.peek(1):
+    token = c.t[c.i]
+    if token in CURRENCIES and c.peek(1):
         sign = CURRENCIES[c.take()]
-    elif c.peek() == "-" and c.peek(1) in CURRENCIES:
+    elif token == "-" and c.peek(1) in CURRENCIES:
         c.t[c.i + 1], sign = "-", CURRENCIES[c.t[c.i + 1]]
         c.i += 1
-    label(c)
+    if token == "(" or token.isalpha():
+        label(c)
     node = relation(c)
     if sign and sign != "$":
         return Quantity(node, (sign,))
@@ -98,23 +116,28 @@ def item(c: Cursor) -> Node:
 
 
 def label(c: Cursor) -> None:
-    """Step over `(a)` or `a)` in front of a part of an answer."""
-    if (
-        c.peek() == "("
-        and len(c.peek(1)) == 1
-        and c.peek(1).isalpha()
-        and c.peek(2) == ")"
-        and c.peek(3) not in CLOSERS
-    ):
-        if c.peek(3) not in SEPARATORS and c.i + 3 in c.spaced and c.peek(3) not in ("+", "-", "^", "*", "/"):
-            c.i += 3
+    """Step over `(a)` in front of a part of an answer."""
+    if c.peek() != "(" or c.peek(2) != ")" or len(c.peek(1)) != 1 or not c.peek(1).isalpha():
+        return
+    if c.peek(3) not in _NOT_LABELLED and c.i + 3 in c.spaced:
+        c.i += 3
+
+
+_NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
 
 
 def relation(c: Cursor) -> Node:
     """A chain of equations or inequalities, or one side alone."""
-    sides = [side(c)]
+    if RELATIONS.get(c.t[c.i]) in ("=", "~"):
+        c.i += 1  # `= 5`
+    first = side(c)
+    if c.t[c.i] not in RELATIONS:
+        return first
+    sides = [first]
     signs: list[str] = []
-    while (sign := RELATIONS.get(c.peek())) is not None:
+    while (sign := RELATIONS.get(c.t[c.i])) is not None:
+        if sign == "mid" and c.in_set:
+            break
         if sign in ("mid", "par", "perp"):
             raise Unreadable(f"{c.peek()!r} is not compared")
         c.i += 1
@@ -125,51 +148,66 @@ def relation(c: Cursor) -> Node:
     return Relation(tuple(sides), tuple(signs)) if signs else sides[0]
 
 
+_END_OF_SIDE = SEPARATORS | CLOSERS | frozenset(RELATIONS)
+
+
 def side(c: Cursor) -> Node:
-    """One side of a relation, with its unit."""
-    node = union(c)
-    if c.peek() not in SEPARATORS and c.peek() not in CLOSERS and c.peek() not in RELATIONS:
+    """One side of a relation: sets, ratios and sums, with the unit of the last."""
+    start = c.i
+    node = total(c)
+    token = c.t[c.i]
+    if token in _END_OF_SIDE:
+        return node
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
+        node = _ratio(c, node)
+    while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
+        op = c.take()[1:]
+        node = Op(op, (node, total(c)))
+    if c.t[c.i] not in _END_OF_SIDE:
         unit = take_unit(c)
         if unit:
+            if c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt"):
+                raise Unreadable("it is a text")
             return Quantity(node, unit)
     return node
 
 
-def union(c: Cursor) -> Node:
-    """Unions, intersections and differences of sets."""
-    left = ratio(c)
-    while c.peek() in ("\\cup", "\\cap", "\\setminus"):
-        op = c.take()[1:]
-        left = Op(op, (left, ratio(c)))
-    return left
-
-
-def ratio(c: Cursor) -> Node:
+def _ratio(c: Cursor, first: Node) -> Node:
     """`3:4`, also a time of day."""
-    parts = [total(c)]
-    while c.peek() == ":" and c.peek(1) not in CLOSERS:
+    parts = [first]
+    while c.peek() in (":", "to") and c.peek(1) not in CLOSERS and not (c.in_set and isinstance(first, Sym)):
         c.i += 1
         parts.append(total(c))
-    return Op("ratio", tuple(parts)) if len(parts) > 1 else parts[0]
+    return Op("ratio", tuple(parts)) if len(parts) > 1 else first
+
+
+def negated(node: Node) -> Node:
+    """Minus a value; of a quantity the value in it."""
+    return Quantity(negated(node.value), node.unit) if isinstance(node, Quantity) else Op("neg", (node,))
+
+
+_ADDITIVE = frozenset({"+", "-", "\\pm", "\\mp"})
 
 
 def total(c: Cursor) -> Node:
     """Sums and differences, with `\\pm`."""
-    terms: list[Node] = []
-    sign = c.peek()
-    if sign in ("+", "-", "\\pm", "\\mp"):
+    sign = c.t[c.i]
+    if sign in _ADDITIVE:
         c.i += 1
         first = product(c)
-        terms.append(first if sign == "+" else Op("neg", (first,)) if sign == "-" else Op(sign[1:], (first,)))
+        first = first if sign == "+" else negated(first) if sign == "-" else Op(sign[1:], (first,))
     else:
-        terms.append(product(c))
-    while (sign := c.peek()) in ("+", "-", "\\pm", "\\mp"):
+        first = product(c)
+    if c.t[c.i] not in _ADDITIVE:
+        return first
+    terms = [first]
+    while (sign := c.t[c.i]) in _ADDITIVE:
         c.i += 1
-        if c.peek() in ("-", "+"):  # `2 + -3`
-            sign = "-" if c.take() != sign and sign in "+-" else "+" if sign in "+-" else sign
+        if c.t[c.i] in ("-", "+") and sign in ("-", "+"):  # `2 + -3`
+            sign = "+" if c.take() == sign else "-"
         term = product(c)
         terms.append(term if sign == "+" else Op("neg", (term,)) if sign == "-" else Op(sign[1:], (term,)))
-    return terms[0] if len(terms) == 1 else Op("+", tuple(terms))
+    return Op("+", tuple(terms))
 
 
 _ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
@@ -186,7 +224,7 @@ def product(c: Cursor) -> Node:
     """Products, also of factors that merely stand side by side."""
     left = power(c)
     while True:
-        token = c.peek()
+        token = c.t[c.i]
         if token in _END_OF_PRODUCT:
             return left
         if token in ("*", "/"):
@@ -199,9 +237,9 @@ def product(c: Cursor) -> Node:
             left = Op(token, (left, right))
         elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
             c.i += 1
-            left = Op("mod", (left, atoms.argument(c, whole=True)))
+            left = Op("mod", (left, argument(c, whole=True)))
         elif starts_factor(c, left):
-            left = atoms.mixed(c, left) or Op("*", (left, power(c)))
+            left = mixed(c, left) or Op("*", (left, power(c)))
         else:
             return left
 
@@ -217,7 +255,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     if token in _ATOM_SIGNS:
         return token != "|" or not c.bars
     if first == "\\":
-        return token in atoms.COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
+        return token in COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
     if first.isalpha():
         return atoms.is_factor_word(c, left)
     return False
@@ -225,10 +263,11 @@ def starts_factor(c: Cursor, left: Node) -> bool:
 
 def power(c: Cursor) -> Node:
     """An atom with what is behind it: `!`, degrees, per cent, exponents."""
-    c.enter()
+    c.depth += 1
+    if c.depth > DEEPEST:
+        raise TooLarge(f"more than {DEEPEST} levels")
     node = atoms.atom(c)
-    while True:
-        token = c.peek()
+    while (token := c.t[c.i]) in _POSTFIX:
         if token == "^":
             c.i += 1
             node = _raised(c, node)
@@ -241,13 +280,14 @@ def power(c: Cursor) -> Node:
         elif token == "%":
             c.i += 1
             node = Quantity(node, ("%",)) if c.depth <= 2 else Op("/", (node, Num(100)))
-        elif token in ("²", "³"):
+        else:
             c.i += 1
             node = Op("^", (node, Num(2 if token == "²" else 3)))
-        else:
-            break
-    c.leave()
+    c.depth -= 1
     return node
+
+
+_POSTFIX = frozenset({"^", "!", "°", "%", "²", "³"})
 
 
 def _raised(c: Cursor, base: Node) -> Node:
@@ -256,21 +296,51 @@ def _raised(c: Cursor, base: Node) -> Node:
         return _degrees(c, base)
     if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
         raise Unreadable("a mark in an exponent")
-    exponent = atoms.argument(c, whole=True)
+    if isinstance(base, Group | Matrix) and _is_transpose(c):
+        return _transposed(base)
+    exponent = argument(c, whole=True)
     if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
         return base
     return Op("^", (base, exponent))
 
 
+def _is_transpose(c: Cursor) -> bool:
+    if c.peek() in ("T", "\\top"):
+        c.i += 1
+        return True
+    if c.peek() == "{" and c.peek(1) in ("T", "\\top") and c.peek(2) == "}":
+        c.i += 3
+        return True
+    return False
+
+
+def _transposed(base: Group | Matrix) -> Node:
+    if isinstance(base, Group):
+        return Matrix(tuple((n,) for n in base.items))
+    return Matrix(tuple(zip(*base.rows, strict=True)))
+
+
+_TEMPERATURES = {
+    "C": "°C",
+    "F": "°F",
+    "K": "K",
+    "Celsius": "°C",
+    "Fahrenheit": "°F",
+    "celsius": "°C",
+    "fahrenheit": "°F",
+}
+
+
 def _degrees(c: Cursor, node: Node) -> Node:
     """Degrees, with minutes and seconds; or a temperature."""
-    if c.peek() in ("C", "F", "K") and c.peek(1) in (*CLOSERS, *SEPARATORS, "."):
-        return Quantity(node, ("°" + c.take(),))
+    scale = _TEMPERATURES.get(c.peek(), "")
+    if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
+        c.i += 1
+        return Quantity(node, (scale,))
     if c.peek()[:1].isdigit() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1
     return Op("deg", (node,))
 
 
-__all__ = ["parse", "read", "sequence"]
-_ = Sym
+GRAMMAR = Grammar(sequence, relation, total, product, power, atoms.atom, starts_factor)

@@ -34,7 +34,7 @@ def value_of(relation: Relation) -> Node | None:
     first, last = relation.sides[0], relation.sides[-1]
     if is_name(first):
         return last
-    if is_name(last) and isinstance(first, Num | Quantity) or (is_name(last) and not variables(first)):
+    if (is_name(last) and isinstance(first, Num | Quantity)) or (is_name(last) and not variables(first)):
         return first
     if all(not variables(s) for s in relation.sides):
         return last
@@ -49,11 +49,13 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
         return True
     if set(a.signs) != {"="} or set(b.signs) != {"="}:
         return _inequalities(a, b)
+    x, y = value_of(a), value_of(b)
+    if x is not None and y is not None and _defines(a, b, variables(x) | variables(y)):
+        return same(x, y)
     if len(a.sides) == 2 and len(b.sides) == 2:
         proportional = _proportional(a, b, positive=False)
         if proportional:
             return True
-    x, y = value_of(a), value_of(b)
     if x is not None and y is not None and _same_name(a, b):
         return same(x, y)
     if (
@@ -65,6 +67,12 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     ):
         return same(x, y)
     return False
+
+
+def _defines(a: Relation, b: Relation, used: set[str]) -> bool:
+    """Whether both say what the same name stands for, in other variables."""
+    named, other = a.sides[0], b.sides[0]
+    return is_name(named) and named == other and not (variables(named) & used)
 
 
 def _same_name(a: Relation, b: Relation) -> bool:
@@ -105,6 +113,10 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     ):
         return False
     try:
+        with decimal.localcontext(precise.context(40)):
+            first, second = _ratio(f, g, 0), _ratio(f, g, 1)
+            if precise.size(precise.add(first, precise.negate(second))) > precise.size(first).scaleb(-12):
+                return False
         with decimal.localcontext(precise.context(120)):
             ratios = [_ratio(f, g, p) for p in (0, 1, 2)]
             first = ratios[0]
@@ -121,6 +133,7 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
 def _ratio(f: Node, g: Node, point: int) -> precise.Value:
     at = Point(point)
     x, y = evaluate(f, at), evaluate(g, at)
-    if precise.size(x) < Decimal("1e-60") or precise.size(y) < Decimal("1e-60"):
+    tiny = Decimal(10) ** (-precise.precision() // 2)
+    if precise.size(x) < tiny or precise.size(y) < tiny:
         raise Unreadable("an equation that always holds")
     return precise.divide(x, y)

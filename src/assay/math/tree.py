@@ -10,9 +10,9 @@ odd          Text("odd")
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Op:
 
     op: str
     args: tuple[Node, ...]
+    memo: dict[str, object] | None = field(default=None, compare=False, repr=False)
+    """What was already worked out about it: a gold answer is compared many times."""
 
 
 @dataclass(slots=True)
@@ -110,9 +112,33 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def names(node: Node) -> frozenset[str]:
+    """The names of the operations and symbols in it, found once."""
+    if isinstance(node, Num):
+        return _NONE
+    if isinstance(node, Sym):
+        return frozenset((node.name,))
+    if isinstance(node, Op) and node.memo is not None and "names" in node.memo:
+        return cast("frozenset[str]", node.memo["names"])
+    found = frozenset(n.name if isinstance(n, Sym) else "op " + n.op for n in walk(node) if isinstance(n, Sym | Op))
+    if isinstance(node, Op):
+        node.memo = node.memo or {}
+        node.memo["names"] = found
+    return found
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def has(node: Node, *ops: str) -> bool:
+    """Whether one of these operations is in it."""
+    found = names(node)
+    return any("op " + op in found for op in ops)
+
+
 def variables(node: Node) -> set[str]:
     """The names of the free variables."""
-    return {n.name for n in walk(node) if isinstance(n, Sym) and n.name not in CONSTANTS}
+    return {n for n in names(node) if n not in CONSTANTS and not n.startswith("op ")}
 
 
 def is_number(node: Node) -> bool:

@@ -20,17 +20,18 @@ def summary(tally: Tally) -> Group:
     """What a scoring run paid, as one thing to print."""
     parts: list[RenderableType] = [_outcomes(tally)]
     if tally.total.count:
-        parts += [_heading("Distribution of the reward"), _histogram(tally.total)]
+        parts += [heading("Distribution of the reward"), _histogram(tally.total)]
     if tally.components:
-        parts += [_heading("Components"), _components(tally)]
+        parts += [heading("Components"), _components(tally)]
     if tally.total.count:
-        parts += [_heading("Best"), *map(_case, tally.best), _heading("Worst"), *map(_case, tally.worst)]
+        parts += [heading("Best"), *map(_case, tally.best), heading("Worst"), *map(_case, tally.worst)]
     if tally.reasons:
-        parts += [_heading("Not scored, and why"), _reasons(tally)]
+        parts += [heading("Not scored, and why"), _reasons(tally)]
     return Group(*parts)
 
 
-def _heading(text: str) -> Text:
+def heading(text: str) -> Text:
+    """A line above a part of what is printed."""
     return Text(f"\n{text}", style="bold")
 
 
