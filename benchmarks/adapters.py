@@ -1,4 +1,4 @@
-"""What the adapters cost: a sample in TRL's calling convention over the bare function, and the reward's share of a step.
+"""What the adapters cost: a sample called as TRL calls, over the bare function; and the reward's share of a step.
 
 python benchmarks/adapters.py [--quick]
 """

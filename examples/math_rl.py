@@ -19,10 +19,10 @@ def log_probabilities(model, tokenizer, trajectories):
     """Of each sampled token, and a mask of which places hold one."""
     texts = [toy.chat_text(tokenizer, t.messages[:-1]) for t in trajectories]
     asked = tokenizer(texts, add_special_tokens=False)["input_ids"]
-    rows = [prompt + list(t.tokens.ids) for prompt, t in zip(asked, trajectories)]
+    rows = [prompt + list(t.tokens.ids) for prompt, t in zip(asked, trajectories, strict=True)]
     width = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows])
-    mask = torch.tensor([[len(p) <= i < len(r) for i in range(width)] for p, r in zip(asked, rows)])
+    mask = torch.tensor([[len(p) <= i < len(r) for i in range(width)] for p, r in zip(asked, rows, strict=True)])
     logits = model(input_ids=ids[:, :-1], attention_mask=(ids != tokenizer.pad_token_id).long()[:, :-1]).logits
     return torch.log_softmax(logits, -1).gather(-1, ids[:, 1:, None])[..., 0], mask[:, 1:].float()
 
@@ -51,7 +51,7 @@ def main(seed: int = 0) -> list[float]:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        means.append(sum(r for r, known in zip(rewards, scored(rewards)) if known) / counts.sum().item())
+        means.append((torch.tensor(rewards).nan_to_num() * counts).sum().item() / counts.sum().item())
         print(f"step {step:3d}  mean reward {means[-1]:.3f}")
     return means
 
