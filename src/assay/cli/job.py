@@ -17,7 +17,7 @@ from assay.record import RunWriter
 from assay.report.terminal import console, summary
 from assay.reward import RewardFunction
 from assay.rollouts import Rollouts, Row, chunks
-from assay.types import FAILURES, RewardOutput, Trajectory
+from assay.types import FAILURES, RewardOutput
 
 CHUNK = 2048
 CHUNK_OF_DEAR_ROWS = 256

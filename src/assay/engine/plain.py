@@ -17,7 +17,6 @@ from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
 
 
-
 def score(
     reward: Any,
     rows: Iterable[Any],
