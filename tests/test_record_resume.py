@@ -231,10 +231,9 @@ def test_lineage_from_the_raw_number_to_what_was_paid() -> None:
 
 def test_a_part_is_whole_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with pytest.raises(RuntimeError), RunWriter(path, {}) as run:
-        run.write([{"response": "a"}], [RewardOutput(1.0)])
-        (run.parts / "00000001-5.jsonl.tmp").write_text('{"half')
-        raise RuntimeError
+    run = RunWriter(path, {}).__enter__()
+    run.write([{"response": "a"}], [RewardOutput(1.0)])
+    (run.parts / "00000001-5.jsonl.tmp").write_text('{"half')  # and here it was killed
     with RunWriter(path, {}, resume=True) as run:
         assert run.done == 1
         run.write([{"response": "b"}], [RewardOutput(0.0)])

@@ -75,9 +75,11 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     if before["version"] != now["version"]:
         said.append(f"version {before['version']!r} became {now['version']!r}")
     old, new = before["config"], now["config"]
-    for key in dict.fromkeys([*old, *new]):
-        if old.get(key) != new.get(key):
-            said.append(f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}")
+    said += [
+        f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    ]
     return said or ["it changed"]
 
 
@@ -197,6 +199,9 @@ def _walk(obj: Any, package: str, seen: dict[int, Any], lines: list[str]) -> Non
         _walk_class(obj, package, seen, lines)
 
 
+_METHODS: Any = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+
+
 def _walk_class(cls: type, package: str, seen: dict[int, Any], lines: list[str]) -> None:
     if cls.__module__.partition(".")[0] != package or cls is RewardFunction:
         lines.append(f"class {cls.__module__}.{cls.__qualname__} {_version(cls.__module__)}")
@@ -205,8 +210,7 @@ def _walk_class(cls: type, package: str, seen: dict[int, Any], lines: list[str])
     for base in cls.__bases__:
         _walk(base, package, seen, lines)
     for name, value in sorted(vars(cls).items()):
-        kinds = types.FunctionType | staticmethod | classmethod | property | functools.cached_property
-        if isinstance(value, kinds):
+        if isinstance(value, _METHODS):
             lines.append(name)
             _walk(value, package, seen, lines)
         elif not name.startswith("__") and isinstance(

@@ -39,7 +39,7 @@ class Engine:
     """Seconds a trajectory for every reward that declares no deadline of its own."""
     workers: int | None = None
     """Worker processes. None: as many as there are processors, for the rewards that declare a deadline or ask for
-    workers. A number: that many, for everything that is not async. 0: none at all; then no plain reward can be stopped."""
+    workers. A number: that many, for everything that is not async. 0: none; then no plain reward can be stopped."""
     memory_mb: int | None = None
     """What a worker may hold before it is stopped, for rewards that do not declare it."""
     cache: Cache | str | Path | None = None
@@ -134,6 +134,9 @@ class _Call:
         try:
             asks = next(flow)
             while True:
+                for ask in asks if reward.why_not_asked else ():
+                    saved = len(batch.trajectories) - len(ask.rows)
+                    self.engine.counts.saved(ask.name, reward.why_not_asked, saved)
                 asks = flow.send(await self._answer(asks, batch))
         except StopIteration as done:
             outputs: list[RewardOutput] = done.value
@@ -149,8 +152,7 @@ class _Call:
         away = {k: work for k, work in works.items() if work.leg is not None}
 
         async def remotely() -> None:
-            for k, outputs in zip(away, await self._run(list(away.values()), batch), strict=True):
-                columns[k] = outputs
+            columns.update(zip(away, await self._run(list(away.values()), batch), strict=True))
 
         async def here(k: int, ask: Ask) -> None:
             if k in works:

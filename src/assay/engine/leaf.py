@@ -95,7 +95,7 @@ class Leaf:
         return outputs
 
     def calls(self, small: bool = False) -> Iterable[list[int]]:
-        """The row numbers of each call. Small: a batch is whole groups of a few rows, so that one has few to hold up."""
+        """The row numbers of each call. Small: a batch is cut into whole groups of a few rows."""
         everyone = list(range(len(self.trajectories)))
         if self.call.per is Per.TRAJECTORY:
             return ([i] for i in everyone)
@@ -160,7 +160,7 @@ class Leaf:
 
     async def _await_call(self, rows: list[int]) -> list[RewardOutput]:
         contract, name, limit = self.reward.contract, self.reward.name, self.limit
-        boundary = Boundary()
+        boundary, tried = Boundary(), 0
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
             with boundary:

@@ -82,7 +82,7 @@ def _output(value: Any) -> RewardOutput:
     return RewardOutput(reward, tokens or [], metadata or {}, components, Outcome(outcome), error, seconds)
 
 
-_KINDS: Final = (str, bool, int, float, complex, list, tuple, dict, set, frozenset)
+_KINDS: Final[tuple[Any, ...]] = (str, bool, int, float, complex, list, tuple, dict, set, frozenset)
 _PLAIN_GLOBALS: Final = {("builtins", kind.__name__): kind for kind in _KINDS}
 
 
@@ -95,7 +95,7 @@ class _PlainPickler(pickle.Pickler):
         if hasattr(obj, "tolist"):  # arrays, tensors and their scalars
             value = obj.tolist()
             return list if isinstance(value, list) else type(value), (value,)
-        for kind in (int, float, complex, str, list, tuple, dict, set):  # subclasses: enumerations, named tuples
+        for kind in _KINDS:  # subclasses: enumerations, named tuples
             if isinstance(obj, kind):
                 return kind, (kind(obj),)
         return str, (repr(obj)[:2000],)

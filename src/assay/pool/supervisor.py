@@ -306,7 +306,7 @@ class Supervisor:
             names = [name for name in payload.decode().split("\n") if name not in self.imported]
             self.imported.update(names)
             if names:  # so that the next worker has them from birth
-                self.home.tell(**{"import": names[:200]})
+                self.home.tell(load=names[:200])
 
     def _hear_print(self, hand: Hand, event: int) -> None:
         said = hand.listen()
