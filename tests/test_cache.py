@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -222,7 +223,7 @@ def test_concurrent_writers(path: Path) -> None:
             for i in range(50):
                 cache.put({f"{n}-{i}": "v"})
                 cache.get([f"{n}-{i}"])
-        except Exception as error:
+        except sqlite3.Error as error:
             errors.append(error)
         finally:
             cache.close()

@@ -1,10 +1,10 @@
 """Cheap components first, and dear ones only where they can still matter.
 
 With `lazy=True` a component is not called for a row that is certain to be unscored (another component of it failed
-under the policy `skip`, or of its group under `drop_group`): the rewards are the same as without. With `lazy="group"` it
-is also not called where it cannot change the row's place within its group: the order in every group is the same as
-without, and so is every comparison; the number of such a row is not, for the component stands at the middle of its
-declared range there. The output says so under `missing`.
+under the policy `skip`, or of its group under `drop_group`): the rewards are the same as without. With `lazy="group"`
+it is also not called where it cannot change the row's place within its group: the order in every group is the same as
+without; the number of such a row is not, for the component stands at the middle of its declared range there. The
+output says so under `missing`.
 """
 
 from __future__ import annotations
