@@ -20,7 +20,9 @@ COMMANDS = {
     "list": "listing:list_rewards",
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
+    "report": "report:report",
     "check": "check:check",
+    "plan": "plan:plan",
     "train": "train:train",
     "serve": "serve:serve",
 }

@@ -1,4 +1,4 @@
-"""The audit: every case of every rule tried on a reward, the reward itself looked at, and what is wrong told in order."""
+"""The audit: every case of every rule tried on a reward, and the reward itself looked at; the worst is told first."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
         "ground_truth": "\\frac{3}{4}",
     },
     {
-        "prompt": "A car drives 2750 metres and then turns back for 1100 metres. How far is it from its start, in metres?",
+        "prompt": "A car drives 2750 metres and turns back for 1100 metres. How far is it from its start, in metres?",
         "response": "It drove 2750 away and 1100 back, and 2750 - 1100 = 1650. The answer is \\boxed{1650}.",
         "ground_truth": "1650",
     },

@@ -37,11 +37,11 @@ def lint(trial: Trial) -> list[Finding]:
 
 def _rows(trial: Trial) -> list[Trajectory]:
     """Honest and wrong responses side by side, so that a batch holds more than one value."""
-    rows: list[Trajectory] = []
-    for e in trial.examples:
-        for text in (e.honest, e.mistaken or e.hollow):
-            rows.append(with_response(e.trajectory, text, e.trajectory.group_id or f"example-{e.number}"))
-    return rows
+    return [
+        with_response(e.trajectory, text, e.trajectory.group_id or f"example-{e.number}")
+        for e in trial.examples
+        for text in (e.honest, e.mistaken or e.hollow)
+    ]
 
 
 def _values(outputs: Sequence[RewardOutput]) -> list[float | None]:
@@ -113,7 +113,7 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
     alone = [_values(score_rows(trial.reward, [row], engine=trial.engine))[0] for row in rows]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, alone, strict=True)):
         said = "a response scores differently alone than in a batch: its reward depends on its neighbours"
-        fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): a trainer may split a batch anywhere."
+        fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): batches are split anywhere."
         yield finding("lint/neighbours", WARNING, said, fix)
 
 

@@ -1,4 +1,4 @@
-"""A reward on trial: its examples measured, its cases made, and each judged by what it earned beside the honest response.
+"""A reward on trial: its examples measured, its cases made, each judged by what it earned beside the honest response.
 
 What a reward may be blamed for depends on what it reads. One that tells right from wrong must not pay a guess; one that
 reads form only (length, tags) pays whatever has the form, and is told so once instead of a hundred times.
@@ -6,12 +6,16 @@ reads form only (length, tags) pays whatever has the form, and is told so once i
 
 from __future__ import annotations
 
+import dataclasses
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
+from assay.calling import ALIASES
 from assay.contract import Per
 from assay.engine import Engine, leaves, required_columns
 from assay.engine import score as score_rows
@@ -93,11 +97,11 @@ class Trial:
         """Every case of every rule, bound to this trial."""
         chosen = list(RULES.values() if rules is None else rules)
         first = self.examples[:1]
-        found: list[Case] = []
-        for example in self.examples:
-            for case in cases_of(example, (r for r in chosen if example in first or not r.once)):
-                found.append(Case(case.rule, case.example, case.response, case.number, case.beside, self))
-        return found
+        return [
+            dataclasses.replace(case, trial=self)
+            for example in self.examples
+            for case in cases_of(example, (r for r in chosen if example in first or not r.once))
+        ]
 
     def score(self, asked: Sequence[tuple[Example, str]]) -> list[RewardOutput]:
         """Score these responses; where a reward sees groups, each beside its example's honest response."""
@@ -131,12 +135,16 @@ class Trial:
                 if earned > m.honest + self.slack:
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
             case Expect.NO_GAIN:
-                if beside is not None and beside.reward is not None and earned > beside.reward + self.slack:
+                if beside is not None and beside.reward is not None and self._gains(earned, beside.reward, m.honest):
                     said = f"it earns {earned:.3g}, a neutral text in its place {beside.reward:.3g}"
                     return self._found(case, earned, said)
             case Expect.BELOW | Expect.ENDS:
                 return self._below(case, earned, m)
         return None
+
+    def _gains(self, earned: float, neutral: float, honest: float) -> bool:
+        """A tenth of the way to the honest response; less than that may be chance in what is counted."""
+        return earned > neutral + max(self.slack, TELLING * self.scale, 0.1 * (honest - neutral))
 
     def _is_same_to_it(self, case: Case) -> bool:
         """A reward of form may tell two spellings of an answer apart; white space should not matter to any."""
@@ -169,9 +177,7 @@ class Trial:
             return self._found(case, None, said, Severity.ERROR, "Declare Contract(timeout=...).")
         if output.outcome in FAILURES:
             said = f"the reward fails on it, so it is not scored: {output.error[:200]}"
-            return self._found(
-                case, None, said, Severity.WARNING, "A response that cannot be scored may pay: return 0."
-            )
+            return self._found(case, None, said, Severity.WARNING, "A policy can write this: read it without failing.")
         if case.rule.expect is Expect.SAME:
             return self._found(case, None, f"it is not scored: {output.error[:200]}")
         return None
@@ -202,7 +208,7 @@ def open_trial(
         raise InputError("needed at least one example row; found none.")
     waits = any(call_of(leaf).is_async for leaf in leaves(reward))
     seconds = timeout if timeout is not None else ASYNC_TIMEOUT if waits else PLAIN_TIMEOUT
-    engine = Engine(timeout=seconds)
+    engine = Engine(timeout=seconds, quarantine=Path(tempfile.gettempdir()) / "assay-probe")
     grouped = any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
     trial = Trial(reward, [], {}, own, [], engine, seconds, 1.0, SLACK, builtin=examples is None, _grouped=grouped)
     trial.own_outputs = score_rows(reward, own, engine=engine)
@@ -230,7 +236,8 @@ def _builtin_rows(reward: RewardFunction) -> list[Trajectory]:
     from assay.probe.examples import EXAMPLES
 
     needed = {column for leaf in leaves(reward) for column in required_columns(leaf)}
-    rows = [Trajectory.of(row) for row in EXAMPLES]
+    called = needed & set(ALIASES["ground_truth"])  # the gold, as this reward calls it
+    rows = [Trajectory.of({**row, **{name: row.get("ground_truth") for name in called}}) for row in EXAMPLES]
     fitting = [row for row in rows if all(row.get(column) is not None for column in needed)]
     if not fitting:
         raise InputError(
