@@ -77,7 +77,7 @@ class CompositeReward(Composition):
         else:
             columns = yield [Ask(t.name, t.reward, rows) for t in self.terms]
         names = [t.name for t in self.terms]
-        parts = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        parts = [dict(zip(names, row, strict=False)) for row in zip(*columns, strict=True)]
         missing = _Missing(self, batch, parts)
         if self._fixed is not None:
             folded = _sums(self._fixed, zip(*columns, strict=True), parts, missing)
@@ -115,15 +115,15 @@ def _sums(
     """The weighted sum of every row, in one loop that makes no more than a row needs; the weights are told once."""
     values, told = tuple(weights.values()), dict(weights)
     folded: list[RewardOutput] = []
-    for row in rows:
+    for row, part in zip(rows, parts, strict=True):
         total = 0.0
-        for weight, part in zip(values, row, strict=True):
-            if part.reward is None:
-                folded.append(missing.fold(len(folded), parts[len(folded)], weights))
+        for weight, output in zip(values, row, strict=False):
+            if (reward := output.reward) is None:
+                folded.append(missing.fold(len(folded), part, weights))
                 break
-            total += weight * part.reward
+            total += weight * reward
         else:
-            folded.append(RewardOutput(total, [], {"weights": told}, parts[len(folded)]))
+            folded.append(RewardOutput(total, [], {"weights": told}, part))
     return folded
 
 

@@ -63,19 +63,20 @@ class Leaf:
         if self.call.is_async:
             return await self._score_async()
         if self.call.per is Per.TRAJECTORY:
-            return await self._score_singly()
+            return await self.one_by_one(self.trajectories)
         outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
         for rows in self.calls():
             place(outputs, rows, await self._call_batch(rows, [MAX_SPLITS]))
         return outputs
 
-    async def _score_singly(self) -> list[RewardOutput]:
+    async def one_by_one(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
+        """The outputs of these rows, each from a call of its own."""
         # The hot loop: nothing is looked up or made here beyond what a row needs, and the boundary is entered once,
         # and again behind a row that raised.
         call, name, context, clock = self.call, self.reward.name, self.context, time.perf_counter
         fn, plain = call.fn, call.plain
         outputs: list[RewardOutput] = []
-        boundary, rows, count = Boundary(), iter(self.trajectories), len(self.trajectories)
+        boundary, rows, count = Boundary(), iter(trajectories), len(trajectories)
         then = clock()
         while len(outputs) < count:
             with boundary:
