@@ -52,6 +52,8 @@ class Contract:
     """Part of the cache key, for what the code does not show: a model, a prompt, a data file."""
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameter name -> what fills it, where the author's word means something else here."""
+    gpus: float = 0.0
+    """Devices that one copy of it takes; on a cluster there are as many copies as there are devices."""
     inputs: tuple[str, ...] | None = None
     """What the score depends on, where that is less than the whole row: rows that agree in it are scored once."""
     columns: tuple[str, ...] = ()

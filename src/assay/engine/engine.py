@@ -50,6 +50,8 @@ class Engine:
     """Where outputs of dear rewards are kept: a file."""
     quarantine: str | Path | None = None
     """The folder for inputs that killed a worker; by default `.assay/quarantine`."""
+    share: float = 1.0
+    """The part of an async reward's concurrency that is this engine's, where several engines share one limit."""
     counts: Counts = field(default_factory=Counts, repr=False)
     """What was done, by component: outcomes, calls, calls saved, retries."""
     _staff: Staff = field(default_factory=Staff, repr=False)
@@ -107,7 +109,7 @@ class Engine:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("timeout", "workers", "memory_mb", "cache", "quarantine")
+        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -273,7 +275,7 @@ class _Call:
     def _leaf(self, work: Work, todo: list[int] | None) -> Leaf:
         everyone = todo is None or len(todo) == len(work.trajectories)
         rows = work.trajectories if everyone else [work.trajectories[i] for i in todo or ()]
-        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit)
+        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit, self.engine.share)
 
 
 def _rows(ask: Ask, batch: Batch) -> Sequence[Trajectory]:

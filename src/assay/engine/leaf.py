@@ -55,6 +55,8 @@ class Leaf:
     context: Mapping[str, Any]
     limit: float | None = None
     """The deadline of an async call."""
+    share: float = 1.0
+    """The part of the reward's concurrency that may be used here."""
 
     async def score(self) -> list[RewardOutput]:
         """One output for each trajectory; failures are carried."""
@@ -149,7 +151,7 @@ class Leaf:
         return outputs
 
     async def _score_async(self) -> list[RewardOutput]:
-        slots = asyncio.Semaphore(max(1, self.reward.contract.concurrency))
+        slots = asyncio.Semaphore(max(1, int(self.reward.contract.concurrency * self.share)))
         outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
 
         async def one(rows: list[int]) -> None:

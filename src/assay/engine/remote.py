@@ -60,15 +60,24 @@ def encode_rows(rows: Sequence[Trajectory], step: int | None) -> bytes:
 
 def encode(outputs: Sequence[RewardOutput]) -> bytes:
     """Outputs from a worker, as plain data."""
-    plain = [_plain(output) for output in outputs]
+    return write_plain([_plain(output) for output in outputs])
+
+
+def write_plain(value: Any) -> bytes:
+    """Plain data as bytes; what is no plain data becomes text."""
     file = io.BytesIO()
-    _PlainPickler(file, protocol=5).dump(plain)
+    _PlainPickler(file, protocol=5).dump(value)
     return file.getvalue()
+
+
+def read_plain(data: bytes) -> Any:
+    """What `write_plain` wrote; anything but plain data is refused."""
+    return _PlainUnpickler(io.BytesIO(data)).load()
 
 
 def decode(data: bytes) -> list[RewardOutput]:
     """Outputs that a worker sent. Nothing but plain data is accepted."""
-    return [_output(value) for value in _PlainUnpickler(io.BytesIO(data)).load()]
+    return [_output(value) for value in read_plain(data)]
 
 
 def _plain(o: RewardOutput) -> tuple[Any, ...]:
