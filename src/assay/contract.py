@@ -88,6 +88,7 @@ def _contract(declared: Mapping[str, Any]) -> Contract:
     return Contract(**declared)
 
 
+@functools.lru_cache(maxsize=1024)
 def name_of_class(cls: type) -> str:
     """`LengthReward` -> 'length', `GRPOJudge` -> 'grpo_judge'."""
     stem = re.sub(r"(?<=.)Reward(Function)?$", "", cls.__name__)

@@ -34,10 +34,14 @@ def handler(rewards: Sequence[RewardFunction]) -> Callable[[bytes, int], bytes]:
     global in_worker
     in_worker = True
     calls = [call_of(reward) for reward in rewards]
+    contexts: dict[int | None, dict[str, Any]] = {}
 
     def handle(payload: bytes, leg: int) -> bytes:
         rows, step = pickle.loads(payload)  # noqa: S301  (our own parent wrote it)
-        leaf = Leaf(rewards[leg], calls[leg], [Trajectory(*row) for row in rows], context_of(step, None))
+        if step not in contexts:
+            contexts.clear()
+            contexts[step] = context_of(step, None)
+        leaf = Leaf(rewards[leg], calls[leg], [Trajectory(*row) for row in rows], contexts[step])
         try:
             outputs = drive(leaf.score()) if not calls[leg].is_async else run(leaf.score())
         except NeedsLoop:
