@@ -200,7 +200,8 @@ class _Columns:
             arrays[name] = np.array(cells[name], dtype=kind)
         numbers = np.array(cells["numbers"], dtype=np.float32).reshape(-1, len(NUMBERS))
         arrays |= {f"number/{name}": numbers[:, k].copy() for k, name in enumerate(NUMBERS)}
-        arrays["signature"] = np.frombuffer(b"".join(cells["signature"]), dtype="<u4").reshape(-1, 16)
+        signatures = b"".join(cells["signature"]) or np.zeros(0, dtype="<u4")
+        arrays["signature"] = np.frombuffer(signatures, dtype="<u4").reshape(-1, 16)
         for name, values in cells.items():
             kind, _, path = name.partition("/")
             if kind == "part":
@@ -335,18 +336,18 @@ class Assembly:
         )
 
     def _joined(self) -> Chunk:
-        if len(self._chunks) == 1:
-            return self._chunks[0]
+        if len(self._chunks) < 2:
+            return self._chunks[0] if self._chunks else measure(())
         columns = _join(self._chunks)
         return Chunk(self.rows, columns, [], {}, {}, self.shape)
 
     def _after(self, start: int) -> dict[str, Array]:
         chunks, left = list[Chunk](), self.rows - start
         for chunk in reversed(self._chunks):
-            if left <= 0:
-                break
             chunks.insert(0, chunk)
             left -= chunk.rows
+            if left <= 0:
+                break
         skipped = sum(c.rows for c in chunks) - (self.rows - start)
         return {name: values[skipped:] for name, values in _join(chunks).items()}
 

@@ -15,6 +15,7 @@ from assay.cli.inspect import inspect
 from assay.cli.listing import list_rewards
 from assay.cli.report import report
 from assay.cli.score import score
+from assay.cli.view import view
 from assay.errors import AssayError, UsageError
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command("list")(list_rewards)
 app.command()(explain)
 app.command()(inspect)
 app.command()(report)
+app.command()(view)
 
 
 @app.callback(invoke_without_command=True)
