@@ -77,6 +77,8 @@ class Table:
     """Uint32; which of `BITS` hold."""
     signatures: Array
     """Uint32, one row of 16 for each response: a MinHash of its text."""
+    keys: Array
+    """Uint64: the same for the same prompt and response, in any Run."""
     own: dict[str, Array]
     """The rollouts' own numeric columns, float64; NaN where a row has none."""
     reasons: dict[str, int] = field(default_factory=dict[str, int])
@@ -169,6 +171,8 @@ class _Columns:
         add["group"].append(place[0])
         add["numbers"].append(found.numbers)
         add["bits"].append(found.bits)
+        said = f"{t.prompt}\0{t.response}".encode("utf-8", "replace")
+        add["key"].append(int.from_bytes(blake2b(said, digest_size=8).digest(), "little"))
         add["signature"].append(signature(t.response))
         if detail["reward"] is None:
             self._note(detail.get("error") or "no reward given")
@@ -241,7 +245,7 @@ class _Columns:
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_PLAIN = {"reward": "f8", "outcome": "u1", "seconds": "f4", "step": "i4", "group": "i4", "bits": "u4"}
+_PLAIN = {"reward": "f8", "outcome": "u1", "seconds": "f4", "step": "i4", "group": "i4", "bits": "u4", "key": "u8"}
 _CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 
 
@@ -328,6 +332,7 @@ class Assembly:
             numbers={name: columns[f"number/{name}"] for name in NUMBERS},
             bits=columns["bits"],
             signatures=columns["signature"],
+            keys=columns["key"],
             own={name: columns[f"own/{name}"] for name in own if np.isfinite(columns[f"own/{name}"]).any()},
             reasons=dict(self.reasons),
             complaints=dict(self.complaints),
