@@ -22,7 +22,7 @@ def bakery(r: random.Random) -> Problem:
     return (
         f"A bakery bakes {trays} trays of {rolls} rolls each. By noon {sold} rolls are sold. How many rolls are left?",
         [
-            f"Each tray holds {rolls} rolls, and there are {trays} trays, so {trays} * {rolls} = {total} rolls are baked.",
+            f"Each tray holds {rolls} rolls and there are {trays} trays, so {trays} * {rolls} = {total} are baked.",
             f"Because {sold} are sold, {total} - {sold} = {total - sold} are left.",
         ],
         total - sold,
@@ -32,7 +32,7 @@ def bakery(r: random.Random) -> Problem:
 def train(r: random.Random) -> Problem:
     speed, hours, extra = r.randint(50, 110), r.randint(2, 6), r.randint(15, 60)
     return (
-        f"A train runs at {speed} km/h for {hours} hours and then another {extra} km. How far does it go in all, in km?",
+        f"A train runs at {speed} km/h for {hours} hours, then another {extra} km. How far does it go in all, in km?",
         [
             f"First the train covers {speed} * {hours} = {speed * hours} km.",
             f"Then it goes {extra} km more, therefore {speed * hours} + {extra} = {speed * hours + extra} km in all.",

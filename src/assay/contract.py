@@ -52,8 +52,14 @@ class Contract:
     """Part of the cache key, for what the code does not show: a model, a prompt, a data file."""
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameter name -> what fills it, where the author's word means something else here."""
+    inputs: tuple[str, ...] | None = None
+    """What the score depends on, where that is less than the whole row: rows that agree in it are scored once."""
     columns: tuple[str, ...] = ()
     """Columns that it cannot do without; a function's come from its parameter names."""
+
+    def __post_init__(self) -> None:
+        if self.per is not None:
+            object.__setattr__(self, "per", Per(self.per))  # "group" is as good as Per.GROUP
 
 
 def declare(name: str = "", **declared: Any) -> Callable[[F], F]:

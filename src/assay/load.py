@@ -51,7 +51,7 @@ def load_reward(spec: Any, base: Path | None = None) -> RewardFunction:
         return load_config(path)
     if name.endswith(".py"):
         return _pick(_import_file(path), rest, name)
-    if "." in name:
+    if "." in name or (rest and "=" not in rest):
         module, _, attribute = name.rpartition(".") if not rest else (name, "", rest)
         return _pick(_import_module(module, name), attribute, module)
     raise UnknownName(
@@ -127,7 +127,7 @@ def _import_file(path: Path) -> ModuleType:
     sys.path.insert(0, folder)  # its own neighbours are importable, as they are for a script
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a stranger's file may raise anything at import
         del sys.modules[name]
         raise ConfigError(f"{path} failed to import{_line_in(error, path)}: {type(error).__name__}: {error}") from error
     finally:

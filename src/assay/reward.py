@@ -12,7 +12,7 @@ import inspect
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from assay.calling import Call, read_signature
 from assay.contract import Contract, Per, name_of, name_of_class
@@ -64,7 +64,7 @@ class RewardFunction:
     __name__: str = cast("str", _CallableName())
     contract: Contract = Contract()
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> RewardFunction:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if _overridden(cls) is None:
             raise TypeError(
                 f"{cls.__name__} cannot be used as it is: a reward overrides compute_reward(self, trajectory), "

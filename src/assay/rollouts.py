@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ class Rollouts:
             return self.limit
         path = _existing(self.path)
         if _is_parquet(path):
-            polars = require("polars", "report", "reading Parquet")
-            rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
+            with _parquet(path) as polars:
+                rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
         else:
             with path.open("rb") as file:
                 rows = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
@@ -119,13 +120,19 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _parquet_rows(path: Path) -> Iterator[Row]:
+@contextmanager
+def _parquet(path: Path) -> Generator[Any]:
     polars = require("polars", "report", "reading Parquet")
     try:
-        for frame in polars.scan_parquet(path).collect_batches(chunk_size=4096, maintain_order=True):
-            yield from frame.iter_rows(named=True)
+        yield polars
     except polars.exceptions.PolarsError as error:
         raise InputError(f"{path} begins like Parquet but cannot be read: {error}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    with _parquet(path) as polars:
+        for frame in polars.scan_parquet(path).collect_batches(chunk_size=4096, maintain_order=True):
+            yield from frame.iter_rows(named=True)
 
 
 def _json_array(path: Path) -> Iterator[Row]:

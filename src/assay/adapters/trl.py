@@ -20,14 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from assay.adapters.lower import needs_groups
 from assay.compose import CompositeReward, Composition
-from assay.contract import Per
-from assay.engine import check_columns, from_trl, leaves, score
+from assay.engine import check_columns, from_trl, score
 from assay.errors import ConfigError
-from assay.reward import RewardFunction, as_reward, call_of
+from assay.reward import RewardFunction, as_reward
 from assay.types import RewardOutput, Trajectory
 
 Aggregation = Literal["sum_then_normalize", "normalize_then_sum"]
+Observer = Callable[[Sequence[Trajectory], Sequence[RewardOutput]], None]
 
 
 class RewardFuncs(NamedTuple):
@@ -38,7 +39,11 @@ class RewardFuncs(NamedTuple):
 
 
 def reward_funcs(
-    reward: Any, *, num_generations: int | None = None, aggregation: Aggregation = "sum_then_normalize"
+    reward: Any,
+    *,
+    num_generations: int | None = None,
+    aggregation: Aggregation = "sum_then_normalize",
+    observe: Observer | None = None,
 ) -> RewardFuncs:
     """One function for each component, with its weight.
 
@@ -46,9 +51,10 @@ def reward_funcs(
     whole, of weight 1, and one of weight 0 for each part, to be looked at. `num_generations` says which rows are a
     group by their place, as TRL orders them; without it a group is a prompt. `aggregation` is TRL's
     `multi_objective_aggregation`: with "normalize_then_sum" (GDPO) a component that was not scored stays None.
+    `observe` is called with every batch once it is scored.
     """
     reward = as_reward(reward)
-    shared = _Shared(reward, num_generations)
+    shared = _Shared(reward, num_generations, observe)
     if isinstance(reward, CompositeReward) and all(isinstance(t.weight, float) for t in reward.terms):
         shared.weights = reward.weights(0)
         shared.stand_ins = aggregation == "sum_then_normalize"
@@ -86,6 +92,7 @@ class _Shared:
 
     reward: RewardFunction
     num_generations: int | None
+    observe: Observer | None = None
     weights: dict[str, float] = field(default_factory=dict[str, float])
     stand_ins: bool = False
     batches: list[_Scored] = field(default_factory=list[_Scored])
@@ -127,6 +134,8 @@ class _Shared:
             everyone, mine = _name_groups(everyone, mine, self.num_generations)
         outputs = score(self.reward, everyone, step=step, context=context)[mine]
         log(outputs, context)
+        if self.observe is not None:
+            self.observe(rows, outputs)
         return outputs
 
     def _value(self, key: str, output: RewardOutput) -> float | None:
@@ -145,14 +154,6 @@ class _Shared:
 
 def _children(reward: RewardFunction) -> Mapping[str, RewardFunction]:
     return reward.children if isinstance(reward, Composition) else {}
-
-
-def needs_groups(reward: RewardFunction) -> bool:
-    """Whether some part of the reward must see all responses to a prompt together."""
-    inner = [reward, *_children(reward).values()]
-    if any(r.contract.per is Per.GROUP for r in inner) or any(call_of(r).per is Per.GROUP for r in leaves(reward)):
-        return True
-    return any(needs_groups(child) for child in _children(reward).values())
 
 
 def _gathered(rows: list[Trajectory]) -> tuple[list[Trajectory], slice]:

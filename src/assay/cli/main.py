@@ -7,16 +7,29 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 
 import typer
 
-from assay.cli.explain import explain
-from assay.cli.inspect import inspect
-from assay.cli.listing import list_rewards
-from assay.cli.report import report
-from assay.cli.score import score
-from assay.cli.view import view
 from assay.errors import AssayError, UsageError
+
+COMMANDS = {
+    "score": "score:score",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
+    "list": "listing:list_rewards",
+    "explain": "explain:explain",
+    "inspect": "inspect:inspect",
+    "report": "report:report",
+    "view": "view:view",
+    "compare": "compare:compare",
+    "differ": "differ:differ",
+    "check": "check:check",
+    "plan": "plan:plan",
+    "train": "train:train",
+    "serve": "serve:serve",
+}
+"""Sub-command -> the function in this folder that it is. A call imports its own command only."""
 
 app = typer.Typer(
     name="assay",
@@ -25,12 +38,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(score)
-app.command("list")(list_rewards)
-app.command()(explain)
-app.command()(inspect)
-app.command()(report)
-app.command()(view)
 
 
 @app.callback(invoke_without_command=True)
@@ -46,6 +53,10 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command: an error of use is one line, and a traceback only with --debug."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    called = next((word for word in words if word in COMMANDS), None)
+    for name in [called] if called else COMMANDS:
+        module, _, function = COMMANDS[name].partition(":")
+        app.command(name)(getattr(import_module(f"assay.cli.{module}"), function))
     try:
         app(args=[word for word in words if word != "--debug"], prog_name="assay")
     except KeyboardInterrupt:

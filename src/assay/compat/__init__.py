@@ -38,8 +38,8 @@ NAMES: dict[str, dict[str, str]] = {
     "flux.rewards": _REWARDS,
     "agent_tunix": {},
     "agent_tunix.rewards": {
-        "check_answer": "assay.rewards.match",
-        "check_numbers": "assay.rewards.match",
+        "check_answer": "assay.rewards.math",
+        "check_numbers": "assay.rewards.math",
         "match_format_exactly": "assay.rewards.format",
     },
     "twinkle": {},

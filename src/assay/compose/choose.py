@@ -19,6 +19,8 @@ class ByTask(Composition):
     Hacked by: nothing of its own; each task by what its reward does not see.
     """
 
+    asks_all = False
+
     def __init__(self, rewards: Mapping[str, Any], key: str = "task", default: Any = None) -> None:
         self.key = key
         self.children = {str(task): as_reward(r) for task, r in rewards.items()}
@@ -51,6 +53,8 @@ class Curriculum(Composition):
 
     Hacked by: whatever the present stage does not see; a habit learnt in an early stage may outlast it.
     """
+
+    asks_all = False
 
     def __init__(self, stages: Sequence[tuple[int, Any]]) -> None:
         given = sorted(((int(start), as_reward(r)) for start, r in stages), key=lambda stage: stage[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,9 @@ from assay.contract import Contract
 from assay.errors import ConfigError
 from assay.reward import RewardFunction
 from assay.text import patterns
+from assay.text.fences import code_blocks
 from assay.text.sections import find_sections
-from assay.text.tags import count_marks, read_tags
+from assay.text.tags import Outside, count_marks, read_tags
 from assay.text.template import Fit, read_template
 from assay.types import RewardOutput, Trajectory
 
@@ -52,8 +52,8 @@ class FormatReward(RewardFunction):
     """True: all or nothing. False: graded. None: tags and template are there or not, the rest is graded."""
     opened: bool | None = None
     """Whether the chat template wrote the first opening tag. None: it did where the response lacks it and closes it."""
-    outside: bool = False
-    """Whether text may stand around the tags."""
+    outside: Outside = False
+    """Whether text may stand around the tags; "after": the answer stands after them, as in `<think>...</think> 4`."""
     allow_blank: bool = False
     """Whether a tag or a section may be empty."""
     deadline: float = 0.5
@@ -179,9 +179,6 @@ class TagCountReward(RewardFunction):
         return RewardOutput(right / len(counts), metadata={"counts": counts})
 
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[ \t]*+([^\n`]*)$", re.MULTILINE)
-
-
 @dataclass
 class CodeBlockReward(RewardFunction):
     """1 when the response holds a closed fenced code block with something in it (in the language asked for), else 0.
@@ -206,22 +203,3 @@ class CodeBlockReward(RewardFunction):
         held = sum(not wanted or language == wanted for language in languages)
         good = held > 0 if self.blocks is None else held == self.blocks
         return RewardOutput(float(good), metadata={"blocks": held, "languages": languages[:20]})
-
-
-def code_blocks(text: str) -> list[tuple[str, str]]:
-    """The closed fenced code blocks: (language in lower case, code), as CommonMark reads fences.
-
-    Example:
-        >>> code_blocks("```py\\nx = 1\\n```")
-        [('py', 'x = 1\\n')]
-    """
-    found: list[tuple[str, str]] = []
-    fence, language, start = "", "", 0
-    for m in _FENCE.finditer(text):
-        mark, info = m.group(1), m.group(2).strip()
-        if not fence:
-            fence, language, start = mark, info.split(maxsplit=1)[0].lower() if info else "", m.end() + 1
-        elif mark[0] == fence[0] and len(mark) >= len(fence) and not info:
-            found.append((language, text[start : m.start()]))
-            fence = ""
-    return found

@@ -42,7 +42,7 @@ class RepetitionReward(RewardFunction):
         if self.max_penalty is not None:
             if self.max_penalty > 0:
                 raise ConfigError(f"reward 'repetition' needs max_penalty of 0 or less; found {self.max_penalty}.")
-            self.contract = Contract(range=(self.max_penalty, 0.0))  # type: ignore[misc]
+            self.contract = Contract(range=(self.max_penalty, 0.0))
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         pieces = pieces_of(trajectory.response)

@@ -42,7 +42,7 @@ class SampleResponse:
 
 
 @dataclass
-class vLLMSampler:  # noqa: N801 (the name under which Twinkle's users know it)
+class vLLMSampler:
     """Samples from a server that speaks OpenAI's chat API, as `vllm serve` does."""
 
     model_id: str

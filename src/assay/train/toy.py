@@ -1,7 +1,7 @@
 """A language model small enough to learn by reinforcement on a CPU in a minute, and the task that it learns.
 
-"after 4?" is to be answered with "<answer>5</answer>". Tokenizer and model are built here; nothing is downloaded. A short
-supervised warm-up on noisy answers leaves a policy that is right now and then, which is what GRPO needs to begin with.
+"after 4?" is to be answered with "<answer>5</answer>". Tokenizer and model are built here; nothing is downloaded. A
+short supervised warm-up on noisy answers leaves a policy that is right now and then: GRPO needs that to begin with.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def warm_up(model: Any, tokenizer: Any, seed: int, steps: int = 80, task: ToyTas
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        loss = float(output.loss)
+        loss = float(output.loss.detach())
     return loss
 
 

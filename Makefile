@@ -1,0 +1,65 @@
+# Everything that is done with this repository, by name. `make help` lists it.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types layers format bench constraints clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# What the demo needs: the package with its light extras.
+$(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e '.[report,text,math]'
+	@touch $@
+
+# What the tests need on top. torch goes first: whatever asks for it later then finds it there.
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[all,dev]'
+	@touch $@
+
+demo: $(VENV)/.demo  ## score the bundled rollouts with a composite reward; writes scored.parquet
+	@echo '$$ assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet'
+	@$(BIN)/assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet
+
+test: $(VENV)/.dev  ## make the environment and run every test
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+check: lint types layers test  ## format, lint, types, layers, tests
+
+lint: $(VENV)/.dev  ## formatting and lint, changing nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev  ## pyright, strict on src
+	$(BIN)/pyright
+
+layers: $(VENV)/.dev  ## the arrows between the modules point one way
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## format and mend what can be mended by itself
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.bench  ## every figure, side by side with the peers, in one run
+	$(BIN)/python benchmarks/run.py
+
+# The peers that are measured beside us live in the bench environment only.
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) trl math-verify
+	@touch $@
+
+constraints: $(VENV)/.dev  ## write down the versions of this environment, as they were tested
+	(echo "# Versions that work together, as they were tested. Made by: make constraints"; \
+	 $(BIN)/pip freeze --exclude-editable --exclude assay | sed 's/+cpu$$//' | sort -f) > constraints.new
+	mv constraints.new constraints.txt
+
+clean:  ## remove what these commands made
+	rm -rf $(VENV) scored.parquet scored.parquet.header.json build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,20 @@
+"""The Engine: the only place where a reward is called. See `engine.py`."""
+
+from assay.engine.counts import Count, Counts
+from assay.engine.engine import Engine, leaves
+from assay.engine.plain import call, check_columns, from_trl, needs_loop, required_columns, rescore, score, score_one
+
+__all__ = [
+    "Count",
+    "Counts",
+    "Engine",
+    "call",
+    "check_columns",
+    "from_trl",
+    "leaves",
+    "needs_loop",
+    "required_columns",
+    "rescore",
+    "score",
+    "score_one",
+]

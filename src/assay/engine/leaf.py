@@ -1,0 +1,223 @@
+"""One reward over one batch, in this process: which rows go into which call, and what comes of each call."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from types import SimpleNamespace
+from typing import Any
+
+from assay.calling import Call, arguments
+from assay.compose.flow import Batch
+from assay.contract import Per
+from assay.engine.boundary import Boundary, NeedsLoop
+from assay.errors import RewardError, RewardTimeout, WrongOutput
+from assay.returned import as_output, failure
+from assay.reward import RewardFunction
+from assay.types import Outcome, RewardOutput, Trajectory
+
+MAX_SPLITS = 64
+"""How often a batch that raised is halved to find the rows that did it, before the rest share the blame."""
+
+
+SMALL_BATCH = 16
+"""Rows in one call of a batch reward that has a deadline and declares no `max_batch`."""
+
+
+def _whole_groups(groups: Iterable[list[int]], size: int) -> Iterable[list[int]]:
+    rows: list[int] = []
+    for group in groups:
+        if rows and len(rows) + len(group) > size:
+            yield rows
+            rows = []
+        rows = rows + group
+    if rows:
+        yield rows
+
+
+def pause(tried: int) -> float:
+    """Seconds to wait before the next try: doubling, with jitter so that many callers do not return as one."""
+    return min(30.0, 0.5 * 2**tried) * random.uniform(0.5, 1.0)
+
+
+@dataclass(slots=True)
+class Leaf:
+    """One reward over one batch, in this process."""
+
+    reward: RewardFunction
+    call: Call
+    trajectories: Sequence[Trajectory]
+    context: Mapping[str, Any]
+    limit: float | None = None
+    """The deadline of an async call."""
+
+    async def score(self) -> list[RewardOutput]:
+        """One output for each trajectory; failures are carried."""
+        if not self.trajectories:
+            return []
+        if self.call.is_async:
+            return await self._score_async()
+        if self.call.per is Per.TRAJECTORY:
+            return await self._score_singly()
+        outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
+        for rows in self.calls():
+            place(outputs, rows, await self._call_batch(rows, [MAX_SPLITS]))
+        return outputs
+
+    async def _score_singly(self) -> list[RewardOutput]:
+        # The hot loop: nothing is looked up or made here beyond what a row needs, and the boundary is entered once,
+        # and again behind a row that raised.
+        call, name, context, clock = self.call, self.reward.name, self.context, time.perf_counter
+        fn, plain = call.fn, call.plain
+        outputs: list[RewardOutput] = []
+        boundary, rows, count = Boundary(), iter(self.trajectories), len(self.trajectories)
+        then = clock()
+        while len(outputs) < count:
+            with boundary:
+                for t in rows:
+                    value = fn(t) if plain else fn(**arguments(call, name, (t,), context))
+                    if not (type(value) is RewardOutput and type(value.reward) is float and isfinite(value.reward)):
+                        if type(value) not in _SETTLED and inspect.isawaitable(value):
+                            value = await _settled(value)
+                        value = as_output(value, name)
+                    now = clock()
+                    value.seconds, then = now - then, now
+                    outputs.append(value)
+                break
+            outputs.append(failure(boundary.error, name))
+            now = clock()
+            outputs[-1].seconds, then = now - then, now
+        return outputs
+
+    def calls(self, small: bool = False) -> Iterable[list[int]]:
+        """The row numbers of each call. Small: a batch is whole groups of a few rows, so that one has few to hold up."""
+        everyone = list(range(len(self.trajectories)))
+        if self.call.per is Per.TRAJECTORY:
+            return ([i] for i in everyone)
+        if self.call.per is Per.GROUP:
+            return Batch(self.trajectories).groups().values()
+        size = self.reward.contract.max_batch or len(everyone)
+        if small and self.limit is not None and not self.reward.contract.max_batch:
+            return _whole_groups(Batch(self.trajectories).groups().values(), SMALL_BATCH)
+        return (everyone[i : i + size] for i in range(0, len(everyone), size))
+
+    async def _call_batch(self, rows: list[int], splits: list[int]) -> list[RewardOutput]:
+        started = time.perf_counter()
+        name = self.reward.name
+        with (boundary := Boundary()):
+            values = self._invoke(rows)
+            values = await _settled(values) if inspect.isawaitable(values) else values
+            return self._outputs(values, rows, time.perf_counter() - started)
+        if self.call.per is Per.BATCH and len(rows) > 1 and splits[0] > 0 and not is_stated(boundary.error):
+            # one bad row must not cost its neighbours: halve until it stands alone
+            splits[0] -= 1
+            middle = len(rows) // 2
+            first = await self._call_batch(rows[:middle], splits)
+            return first + await self._call_batch(rows[middle:], splits)
+        return [failure(boundary.error, name) for _ in rows]
+
+    def _invoke(self, rows: Sequence[int]) -> Any:
+        call, batch = self.call, [self.trajectories[i] for i in rows]
+        if call.plain:
+            return call.fn(batch[0] if call.per is Per.TRAJECTORY else batch)
+        return call.fn(**arguments(call, self.reward.name, batch, self.context))
+
+    def _outputs(self, values: Any, rows: Sequence[int], seconds: float) -> list[RewardOutput]:
+        name, share = self.reward.name, seconds / len(rows)
+        listed = values.tolist() if hasattr(values, "tolist") else values  # arrays and tensors
+        if not isinstance(listed, Sequence) or isinstance(listed, str | bytes) or len(listed) != len(rows):
+            found = f"{len(listed)} values" if isinstance(listed, Sequence) else f"{type(values).__name__}"
+            raise WrongOutput(
+                f"reward {name!r} returned {found} for {len(rows)} trajectories; needed a list with one for each."
+            )
+        outputs: list[RewardOutput] = []
+        boundary = Boundary()
+        for value in listed:
+            output = None
+            with boundary:
+                output = as_output(value, name)
+            if output is None:
+                output = failure(boundary.error, name)
+            output.seconds = output.seconds or share
+            outputs.append(output)
+        return outputs
+
+    async def _score_async(self) -> list[RewardOutput]:
+        slots = asyncio.Semaphore(max(1, self.reward.contract.concurrency))
+        outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
+
+        async def one(rows: list[int]) -> None:
+            async with slots:
+                place(outputs, rows, await self._await_call(rows))
+
+        await asyncio.gather(*(one(rows) for rows in self.calls()))
+        return outputs
+
+    async def _await_call(self, rows: list[int]) -> list[RewardOutput]:
+        contract, name, limit = self.reward.contract, self.reward.name, self.limit
+        boundary = Boundary()
+        for tried in range(contract.retries + 1):
+            started = time.perf_counter()
+            with boundary:
+                deadline = asyncio.timeout(limit)
+                try:
+                    async with deadline:
+                        value = await self._invoke(rows)
+                except TimeoutError:
+                    if deadline.expired():
+                        raise RewardTimeout(f"reward {name!r} was stopped at its deadline of {limit} s.") from None
+                    raise
+                values = [value] if self.call.per is Per.TRAJECTORY else value
+                outputs = self._outputs(values, rows, time.perf_counter() - started)
+                return _tried(outputs, tried)
+            if getattr(boundary.error, "outcome", None) is not Outcome.INFRA_ERROR or tried == contract.retries:
+                break
+            await asyncio.sleep(pause(tried))
+        return _tried([failure(boundary.error, name) for _ in rows], tried)
+
+
+_SETTLED = frozenset({RewardOutput, float, int, bool, dict, type(None)})
+"""What authors return most: nothing to await, and not worth asking."""
+
+
+def _tried(outputs: list[RewardOutput], tried: int) -> list[RewardOutput]:
+    for output in outputs if tried else ():
+        output.metadata = {**output.metadata, "tries": tried + 1}
+    return outputs
+
+
+def is_stated(error: BaseException) -> bool:
+    """Whether it is one of our own errors about what a reward returned: halving the batch would not mend it."""
+    return isinstance(error, RewardError)
+
+
+def place(outputs: list[RewardOutput], rows: Sequence[int], values: Sequence[RewardOutput]) -> None:
+    """Put the values where their rows are."""
+    for i, value in zip(rows, values, strict=True):
+        outputs[i] = value
+
+
+async def _settled(value: Any) -> Any:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        if inspect.iscoroutine(value):
+            value.close()
+        raise NeedsLoop from None
+    return await value
+
+
+def context_of(step: int | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a reward may ask for that comes from the call and not from the row."""
+
+    def log_extra(column: str, values: Sequence[Any]) -> None: ...
+
+    def log_metric(name: str, value: float) -> None: ...
+
+    base = {"step": step, "log_extra": log_extra, "log_metric": log_metric}
+    return {**base, "trainer_state": SimpleNamespace(global_step=step or 0), **(given or {})}

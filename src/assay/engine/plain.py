@@ -1,0 +1,153 @@
+"""The Engine from plain code: in scripts, threads, notebooks, and as a trainer calls a function."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from assay.calling import missing_column
+from assay.engine.again import Keep
+from assay.engine.boundary import NeedsLoop
+from assay.engine.engine import Engine, leaves
+from assay.errors import OUTCOME_ERRORS
+from assay.loop import drive, run
+from assay.reward import RewardFunction, as_reward, call_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
+
+
+
+def score(
+    reward: Any,
+    rows: Iterable[Any],
+    *,
+    step: int | None = None,
+    on_failure: Literal["carry", "raise"] = "carry",
+    engine: Engine | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> list[RewardOutput]:
+    """Score rows (trajectories, dicts, message lists or responses) with any reward; one output for each, in order.
+
+    A failure is carried as the row's outcome, or raised at the first one with `on_failure="raise"`. Works in scripts,
+    threads, and inside a running event loop. `context` is what a trainer hands along: its loggers and its state.
+
+    >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
+    [1.0, 0.0]
+    """
+    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, context, engine)
+    if on_failure == "raise":
+        for i, output in enumerate(outputs):
+            if output.outcome in FAILURES:
+                raise OUTCOME_ERRORS[output.outcome](f"row {i}: {output.error}")
+    return outputs
+
+
+def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
+    """Score one trajectory by hand: a failure is raised."""
+    row = Trajectory.of(trajectory)
+    check_columns(reward, row)
+    (output,) = _run(reward, [row], None, None, None)
+    if output.outcome in FAILURES:
+        raise OUTCOME_ERRORS[output.outcome](output.error)
+    return output
+
+
+def call(
+    reward: RewardFunction,
+    trajectories: Sequence[Any] | None,
+    ground_truths: Sequence[Any] | None,
+    columns: Mapping[str, Any],
+) -> list[Any]:
+    """A reward called as a trainer calls a function; see `RewardFunction.__call__`."""
+    if trajectories is not None:
+        rows = [Trajectory.of(row) for row in trajectories]
+        if ground_truths is not None:
+            rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
+        outputs = _run(reward, rows, None, None, None)
+        return [math.nan if output.reward is None else output.reward for output in outputs]
+    if "completions" not in columns:
+        raise TypeError(
+            f"reward {reward.name!r} is called with trajectories (and ground_truths), or with TRL's keywords "
+            f"prompts= and completions=; found {sorted(columns) or 'nothing'}."
+        )
+    rows, context = from_trl(columns)
+    if rows:
+        check_columns(reward, rows[0])
+    state = context.get("trainer_state")
+    return [output.reward for output in _run(reward, rows, getattr(state, "global_step", None), context, None)]
+
+
+def _with_truth(trajectory: Trajectory, truth: Any) -> Trajectory:
+    own = copy.copy(trajectory)  # the caller's row is not ours to change
+    own.ground_truth = truth
+    return own
+
+
+def _repeated(truths: Sequence[Any], rows: Sequence[Trajectory]) -> list[Any]:
+    """One truth for each row; one for each prompt will do where the rows are several samples of each, in order."""
+    each = len(rows) // len(truths) if truths else 0
+    blocks = [rows[i * each : (i + 1) * each] for i in range(len(truths))]
+    if each * len(truths) == len(rows) and all(len({t.group_id for t in block}) == 1 for block in blocks):
+        return [truth for truth in truths for _ in range(each)]
+    return list(truths)
+
+
+_NOT_COLUMNS = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
+
+
+def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, Any]]:
+    """The trajectories in a call with TRL's keywords, and what comes from the call itself: the step, the loggers."""
+    completions = columns["completions"]
+    data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
+    prompts = columns.get("prompts") or [""] * len(completions)
+    rows = [
+        Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
+        for i in range(len(completions))
+    ]
+    for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
+        row.tokens = Tokens(ids=ids)
+    return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
+
+
+def check_columns(reward: RewardFunction, row: Trajectory) -> None:
+    """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without."""
+    for leaf in leaves(reward, of_every_row=True):
+        for column in required_columns(leaf):
+            if column == "ground_truth" and row.ground_truth is None:
+                raise missing_column(leaf.name, column, row)
+            if column not in row:
+                raise missing_column(leaf.name, column, row)
+
+
+def required_columns(leaf: RewardFunction) -> list[str]:
+    """The columns that a reward cannot do without."""
+    return list(dict.fromkeys([*leaf.contract.columns, *call_of(leaf).columns()]))
+
+
+def rescore(
+    reward: Any, rows: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep, engine: Engine | None = None
+) -> list[RewardOutput]:
+    """`Engine.rescore` from plain code: only what is not stored, or no longer good, is called; all is folded anew."""
+    return run((engine or _default).rescore(reward, rows, stored, keep))
+
+
+def _run(
+    reward: RewardFunction, rows: list[Trajectory], step: int | None, context: Any, engine: Engine | None
+) -> list[RewardOutput]:
+    engine = engine or _default
+    if not engine.needs_loop(reward):
+        try:
+            return drive(engine.score(reward, rows, step, context))
+        except NeedsLoop:
+            pass
+    return run(engine.score(reward, rows, step, context))
+
+
+_default = Engine()
+"""What `score()` uses: its workers stay warm from one call to the next."""
+
+
+def needs_loop(reward: RewardFunction) -> bool:
+    """Whether scoring this reward with the defaults waits for something."""
+    return _default.needs_loop(reward)

@@ -1,0 +1,160 @@
+"""One reward's share of a batch: which rows it must really be called for, and how the others come by their output."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from assay.cache import Cache, key_of
+from assay.calling import ARGUMENTS, CONTEXT, Call
+from assay.contract import Per
+from assay.engine.counts import Counts
+from assay.fingerprint import fingerprint
+from assay.record import from_dict, to_dict
+from assay.reward import RewardFunction
+from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+
+_LOOK_AGAIN: Final = (0.005, 0.5)
+"""Seconds between two looks for what somebody else is scoring: at first, and at most."""
+
+
+@dataclass(slots=True)
+class Work:
+    """One reward over the rows that it was asked for."""
+
+    name: str
+    reward: RewardFunction
+    call: Call
+    rows: Sequence[int]
+    """Row numbers in the batch."""
+    trajectories: Sequence[Trajectory]
+    """Of those rows."""
+    leg: int | None = None
+    """Its number in the pool; None where it runs in this process."""
+    limit: float | None = None
+    todo: list[int] = field(default_factory=list[int])
+    """Positions in `trajectories` that are to be scored."""
+    twins: dict[int, int] = field(default_factory=dict[int, int])
+    """Position -> the position of its equal, which is scored for both."""
+    keys: dict[int, str] = field(default_factory=dict[int, str])
+    elsewhere: list[int] = field(default_factory=list[int])
+    """Positions that somebody else is scoring at this moment."""
+    outputs: dict[int, RewardOutput] = field(default_factory=dict[int, RewardOutput])
+
+    def pays(self) -> bool:
+        """Whether a call is dear enough that looking for equals is worth it, and equals may share an output."""
+        contract = self.reward.contract
+        if self.call.per is not Per.TRAJECTORY or not contract.deterministic:
+            return False
+        return self.leg is not None or self.call.is_async or contract.cost > 0
+
+    def find_twins(self) -> None:
+        """Equal inputs are scored once."""
+        if not self.pays():
+            self.todo = list(range(len(self.trajectories)))
+            return
+        seen: dict[bytes, int] = {}
+        for i, t in enumerate(self.trajectories):
+            inputs = inputs_of(self.reward, self.call, t)
+            if inputs is not None and (first := seen.setdefault(inputs, i)) != i:
+                self.twins[i] = first
+            else:
+                self.todo.append(i)
+
+    def look_up(self, cache: Cache) -> None:
+        """Take what is cached, claim what is not."""
+        if not self.pays():
+            return
+        own = fingerprint(self.reward).key
+        for i in self.todo:
+            if (inputs := inputs_of(self.reward, self.call, self.trajectories[i])) is not None:
+                self.keys[i] = key_of(own, inputs)
+        found = cache.get(self.keys.values())
+        mine = set(cache.claim(key for key in self.keys.values() if key not in found))
+        if late := [key for key in self.keys.values() if key in mine]:  # finished between the two looks
+            found.update(done := cache.get(late))
+            cache.put({}, list(done))
+            mine -= set(done)
+        for i, key in self.keys.items():
+            if key in found:
+                self.outputs[i] = _stored(found[key])
+        self.elsewhere = [i for i, key in self.keys.items() if i not in self.outputs and key not in mine]
+        away = set(self.elsewhere)
+        self.todo = [i for i in self.todo if i not in self.outputs and i not in away]
+
+    def keep(self, cache: Cache) -> None:
+        """Store what was scored, and give up the claims on what was not."""
+        mine = [i for i in self.todo if i in self.keys]
+        values = {
+            self.keys[i]: json.dumps(to_dict(self.outputs[i]), default=str)
+            for i in mine
+            if i in self.outputs and self.outputs[i].outcome not in FAILURES
+        }
+        cache.put(values, [self.keys[i] for i in mine])
+
+    async def wait(self, cache: Cache) -> None:
+        """Wait for what somebody else scores; what nobody does any more is ours, and stands in `todo`."""
+        delay, most = _LOOK_AGAIN
+        while self.elsewhere:
+            await asyncio.sleep(delay)
+            delay = min(most, delay * 1.5)
+            found = cache.get(self.keys[i] for i in self.elsewhere)
+            for i in self.elsewhere:
+                if self.keys[i] in found:
+                    self.outputs[i] = _stored(found[self.keys[i]])
+            left = [i for i in self.elsewhere if i not in self.outputs]
+            free = set(cache.claim(self.keys[i] for i in left))
+            self.todo = [i for i in left if self.keys[i] in free]
+            self.elsewhere = [i for i in left if self.keys[i] not in free]
+            if self.todo:
+                return
+
+    def failed(self) -> list[int]:
+        """Positions whose infrastructure failed."""
+        return [i for i in self.todo if self.outputs[i].outcome is Outcome.INFRA_ERROR]
+
+    def finish(self, counts: Counts, calls: int) -> list[RewardOutput]:
+        """One output for each row; equals get a copy of the one that was scored."""
+        for i, first in self.twins.items():
+            twin = copy.copy(self.outputs[first])
+            twin.metadata, twin.seconds = dict(twin.metadata), 0.0
+            self.outputs[i] = twin
+        outputs = [self.outputs[i] for i in range(len(self.trajectories))]
+        counts.saved(self.name, "duplicate", len(self.twins))
+        counts.ended(self.name, outputs, calls)
+        return outputs
+
+
+def _stored(text: str) -> RewardOutput:
+    output = from_dict(json.loads(text))
+    output.seconds = 0.0
+    return output
+
+
+def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None:
+    """What the reward reads of a row, as bytes; None where that cannot be told from what it is not."""
+    named = reward.contract.inputs
+    if named is None and not call.plain and not call.rest:
+        named = _parameters(call, t)
+    everything: Any
+    if named is None:
+        everything = [t.prompt, t.response, list(t.messages), t.ground_truth, t.metadata, t.group]
+    else:
+        everything = [ARGUMENTS[name](t) if name in ARGUMENTS else t.metadata.get(name) for name in named]
+    try:
+        return json.dumps(everything, sort_keys=True).encode("utf-8", "surrogatepass")
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _parameters(call: Call, t: Trajectory) -> tuple[str, ...] | None:
+    """The columns that a function's parameters name; None where it takes the trajectory whole."""
+    names = [call.rename.get(p, p) for p in (*call.required, *call.optional)]
+    if "metadata" in names or any(n in CONTEXT or ARGUMENTS.get(n) is ARGUMENTS["trajectory"] for n in names):
+        return None
+    whole = {"trajectory", "t", "traj", "sample", "rollout", "row", "tokens", "extra_info", "group"}
+    return None if whole & set(names) else tuple(names)

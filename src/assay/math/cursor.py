@@ -1,0 +1,76 @@
+"""A place in the tokens of an answer: looking ahead, stepping on, and how deep one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from assay.math.lex import Tokens
+from assay.math.limits import DEEPEST, TooLarge, Unreadable
+from assay.math.tree import Node
+
+
+class Grammar(NamedTuple):
+    """The rules that an atom calls for what is inside it."""
+
+    sequence: Callable[[Cursor], Node]
+    relation: Callable[[Cursor], Node]
+    total: Callable[[Cursor], Node]
+    product: Callable[[Cursor], Node]
+    power: Callable[[Cursor], Node]
+    atom: Callable[[Cursor], Node]
+    starts_factor: Callable[[Cursor, Node], bool]
+
+
+_PADDING = ("",) * 8
+"""Behind the last token, so that looking a few tokens ahead needs no test."""
+
+
+class Cursor:
+    """Where the reading is. `bars` counts open `|`, so that the next one closes."""
+
+    __slots__ = ("bars", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
+
+    def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.t = [*tokens.tokens, *_PADDING]
+        self.upright = tokens.upright
+        self.spaced = tokens.spaced
+        self.n = len(tokens.tokens)
+        self.i = 0
+        self.depth = 0
+        self.bars = 0
+        self.in_set = False
+
+    def peek(self, ahead: int = 0) -> str:
+        """The token here, or further on; empty at the end."""
+        return self.t[self.i + ahead]
+
+    def take(self) -> str:
+        """The token here; steps on."""
+        token = self.t[self.i]
+        if token:  # never past the end
+            self.i += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Whether this token is here; steps over it when it is."""
+        if self.t[self.i] == token:
+            self.i += 1
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        """Step over a token that must be here."""
+        if not self.accept(token):
+            raise Unreadable(f"{token!r} expected, {self.peek()!r} found")
+
+    def enter(self) -> None:
+        """Go one level deeper; every caller leaves again."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise TooLarge(f"more than {DEEPEST} levels of brackets")
+
+    def leave(self) -> None:
+        """Come up one level."""
+        self.depth -= 1

@@ -1,0 +1,384 @@
+"""The value of an expression at a point, to any precision; exact as long as that is possible.
+
+Every variable, every unknown function and every operation that is not worked out stands for a fixed pseudo-random
+number: two expressions that are equal as functions are equal at such a point, and others are not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal, DecimalException
+from fractions import Fraction
+
+from assay.math import precise
+from assay.math.limits import LARGEST_FACTORIAL, MOST_TERMS, MOST_WORK, TooLarge, Unreadable
+from assay.math.precise import Complex, Value
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Sym
+
+
+@dataclass(slots=True)
+class Point:
+    """Where an expression is evaluated: which point, and what is known of the work so far."""
+
+    number: int = 0
+    """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers."""
+    bound: dict[str, Value] = field(default_factory=dict[str, Value])
+    degrees: bool = True
+    """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
+    decadic: bool = False
+    """Whether `\\log` without a base is taken to the base of ten."""
+    absorbed: bool = False
+    """Whether a summand was too small to be seen at this precision."""
+    work: int = 0
+
+    def variable(self, name: str) -> Value:
+        """The value of a variable here."""
+        if name in self.bound:
+            return self.bound[name]
+        n = noise(name, self.number)
+        if self.number >= 10:
+            value: Value = self.number - 10 + 2 + n % 5 if name in "nmkNMK" else 3 + n % 11
+        else:
+            value = Decimal(2 * 10**29 + n % (3 * 10**30)).scaleb(-30)
+            if self.number in (2, 3) and n % 2 == self.number - 2:
+                value = -value
+        self.bound[name] = value
+        return value
+
+
+def noise(*parts: object) -> int:
+    """A fixed pseudo-random number of 128 bits."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=16).digest(), "big")
+
+
+class NeedsIntegers(Exception):
+    """The expression has a value at natural numbers only."""
+
+
+def evaluate(node: Node, at: Point) -> Value:
+    """The value of an expression."""
+    try:
+        return _value(node, at)
+    except (DecimalException, ZeroDivisionError, OverflowError, ValueError) as error:
+        raise TooLarge(f"it cannot be worked out: {type(error).__name__}") from None
+
+
+def _value(node: Node, at: Point) -> Value:
+    at.work += 1
+    if at.work > MOST_WORK:
+        raise TooLarge("an expression that takes too much work")
+    if isinstance(node, Num):
+        return precise.bounded(node.value)
+    if isinstance(node, Sym):
+        return _symbol(node.name, at)
+    if isinstance(node, Op):
+        rule = RULES.get(node.op)
+        if rule is not None:
+            return rule(node.args, at)
+    if isinstance(node, Quantity) and node.unit == ("%",):
+        return precise.divide(_value(node.value, at), 100)
+    raise Unreadable(f"{getattr(node, 'op', type(node).__name__)} has no value")
+
+
+def _symbol(name: str, at: Point) -> Value:
+    if name == "pi":
+        return precise.pi()
+    if name in at.bound:
+        return at.bound[name]
+    if name == "e":
+        return Decimal(1).exp()
+    if name == "i":
+        return Complex(Decimal(0), Decimal(1))
+    if name == "oo" or name in ("Reals", "..."):
+        raise Unreadable(f"{name} is no number")
+    return at.variable(name)
+
+
+Args = tuple[Node, ...]
+
+
+def _sum(args: Args, at: Point) -> Value:
+    total = _value(args[0], at)
+    for arg in args[1:]:
+        term = _value(arg, at)
+        if not (isinstance(total, int | Fraction) and isinstance(term, int | Fraction)):
+            _note_absorbed(total, term, at)
+        total = precise.add(total, term)
+    return total
+
+
+def _note_absorbed(a: Value, b: Value, at: Point) -> None:
+    x, y = precise.size(a), precise.size(b)
+    if x and y and abs(x.adjusted() - y.adjusted()) > precise.precision() - 25:
+        at.absorbed = True
+
+
+def _product(args: Args, at: Point) -> Value:
+    return precise.multiply(_value(args[0], at), _value(args[1], at))
+
+
+def _quotient(args: Args, at: Point) -> Value:
+    return precise.divide(_value(args[0], at), _value(args[1], at))
+
+
+def _power(args: Args, at: Point) -> Value:
+    base, exponent = args
+    if isinstance(base, Sym) and base.name == "e" and "e" not in at.bound:
+        return precise.exp(_value(exponent, at))
+    b, x = _value(base, at), _value(exponent, at)
+    if isinstance(b, int) and b < 0 and isinstance(x, Decimal):
+        raise NeedsIntegers  # (-1)^n
+    return precise.power(b, x)
+
+
+def _root(args: Args, at: Point) -> Value:
+    degree = precise.simple(_value(args[1], at))
+    if not isinstance(degree, int):
+        return precise.power(_value(args[0], at), precise.divide(1, degree))
+    return precise.root(_value(args[0], at), degree)
+
+
+def _natural(node: Node, at: Point) -> int:
+    v = precise.simple(_value(node, at))
+    if not isinstance(v, int):
+        if at.number < 10 and isinstance(v, Decimal):
+            raise NeedsIntegers
+        raise Unreadable("a natural number is needed")
+    return v
+
+
+def _factorial(args: Args, at: Point) -> Value:
+    n = _natural(args[0], at)
+    if n < 0 or n > LARGEST_FACTORIAL:
+        raise TooLarge(f"the factorial of {n if abs(n) < 10**9 else 'a long number'}")
+    return precise.bounded(math.factorial(n))
+
+
+def _double_factorial(args: Args, at: Point) -> Value:
+    n = _natural(args[0], at)
+    if n < 0 or n > LARGEST_FACTORIAL:
+        raise TooLarge("a double factorial")
+    return precise.bounded(math.prod(range(n, 0, -2)))
+
+
+def _binomial(args: Args, at: Point) -> Value:
+    k = _natural(args[1], at)
+    n = precise.simple(_value(args[0], at))
+    if isinstance(n, int) and 0 <= n <= LARGEST_FACTORIAL:
+        return precise.bounded(math.comb(n, k)) if k >= 0 else 0
+    if not 0 <= k <= 40:
+        raise TooLarge("a binomial coefficient")
+    result: Value = 1
+    for j in range(k):
+        result = precise.divide(precise.multiply(result, precise.add(n, -j)), j + 1)
+    return result
+
+
+def _permutations(args: Args, at: Point) -> Value:
+    n, k = _natural(args[0], at), _natural(args[1], at)
+    if not 0 <= k <= n <= LARGEST_FACTORIAL:
+        raise TooLarge("a number of permutations")
+    return precise.bounded(math.perm(n, k))
+
+
+def _log(args: Args, at: Point) -> Value:
+    x = precise.simple(_value(args[0], at))
+    if len(args) == 1 and not at.decadic:
+        return precise.ln(x)
+    base = _value(args[1], at) if len(args) > 1 else 10
+    if isinstance(base, int) and isinstance(x, int) and base > 1 and x > 0:
+        k = round(math.log(x) / math.log(base)) if x.bit_length() < 900 else 0
+        if k and base**k == x:
+            return k
+    return precise.divide(precise.ln(x), precise.ln(base))
+
+
+def _sine(args: Args, at: Point) -> Value:
+    return precise.sin(_value(args[0], at))
+
+
+def _cosine(args: Args, at: Point) -> Value:
+    return precise.cos(_value(args[0], at))
+
+
+def _over(top: Callable[[Value], Value] | None, bottom: Callable[[Value], Value]) -> Callable[[Args, Point], Value]:
+    def rule(args: Args, at: Point) -> Value:
+        z = _value(args[0], at)
+        return precise.divide(top(z) if top else 1, bottom(z))
+
+    return rule
+
+
+def _hyperbolic(sign: int) -> Callable[[Value], Value]:
+    def value(z: Value) -> Value:
+        up, down = precise.exp(z), precise.exp(precise.negate(z))
+        return precise.divide(precise.add(up, down if sign > 0 else precise.negate(down)), 2)
+
+    return value
+
+
+_sinh, _cosh = _hyperbolic(-1), _hyperbolic(1)
+
+
+def _of(fn: Callable[[Value], Value]) -> Callable[[Args, Point], Value]:
+    return lambda args, at: fn(_value(args[0], at))
+
+
+def _inverse_hyperbolic(sign: int) -> Callable[[Value], Value]:
+    def value(z: Value) -> Value:
+        return precise.ln(precise.add(z, precise.root(precise.add(precise.multiply(z, z), sign), 2)))
+
+    return value
+
+
+def _atanh(z: Value) -> Value:
+    return precise.divide(precise.ln(precise.divide(precise.add(1, z), precise.add(1, precise.negate(z)))), 2)
+
+
+def _acos(z: Value) -> Value:
+    return precise.add(precise.divide(precise.pi(), 2), precise.negate(precise.asin(z)))
+
+
+def _acot(z: Value) -> Value:
+    return precise.add(precise.divide(precise.pi(), 2), precise.negate(precise.atan(z)))
+
+
+def _absolute(args: Args, at: Point) -> Value:
+    v = _value(args[0], at)
+    return precise.size(v) if isinstance(v, Complex) else abs(v)
+
+
+def _extreme(pick: int) -> Callable[[Args, Point], Value]:
+    def rule(args: Args, at: Point) -> Value:
+        best = _value(args[0], at)
+        for arg in args[1:]:
+            v = _value(arg, at)
+            if (precise.to_decimal(v) - precise.to_decimal(best)) * pick > 0:
+                best = v
+        return best
+
+    return rule
+
+
+def _degrees(args: Args, at: Point) -> Value:
+    v = _value(args[0], at)
+    return precise.divide(precise.multiply(v, precise.pi()), 180) if at.degrees else v
+
+
+def _series(start: int, join: Callable[[Value, Value], Value]) -> Callable[[Args, Point], Value]:
+    def rule(args: Args, at: Point) -> Value:
+        variable, low, high, body = args
+        assert isinstance(variable, Sym)
+        first, last = _natural(low, at), _natural(high, at)
+        if last - first > MOST_TERMS:
+            raise TooLarge(f"a sum of more than {MOST_TERMS} terms")
+        kept, total = at.bound.get(variable.name), start
+        result: Value = total
+        for k in range(first, last + 1):
+            at.bound[variable.name] = k
+            result = join(result, _value(body, at))
+        if kept is None:
+            at.bound.pop(variable.name, None)
+        else:
+            at.bound[variable.name] = kept
+        return result
+
+    return rule
+
+
+def _applied(args: Args, at: Point) -> Value:
+    """An unknown function: a number that depends on its name and on the values it is applied to."""
+    head = args[0]
+    assert isinstance(head, Sym)
+    key: list[object] = [head.name, at.number if at.number < 10 else 10]
+    for arg in args[1:]:
+        if isinstance(arg, Group):
+            key.extend(_rounded(_value(item, at)) for item in arg.items)
+        elif isinstance(arg, Num | Sym | Op):
+            key.append(_rounded(_value(arg, at)))
+        else:
+            key.append(repr(arg))
+    return Decimal(10**30 + noise(*key) % 10**30).scaleb(-30)
+
+
+def _rounded(v: Value) -> str:
+    if isinstance(v, Complex):
+        return f"{v.re:.20e} {v.im:.20e}"
+    return f"{precise.to_decimal(v):.20e}"
+
+
+def _modulo(args: Args, at: Point) -> Value:
+    return _natural(args[0], at) % _natural(args[1], at)
+
+
+def _based(args: Args, at: Point) -> Value:
+    return _value(args[0], at)
+
+
+def _determinant(args: Args, at: Point) -> Value:
+    matrix = args[0]
+    if not isinstance(matrix, Matrix) or len(matrix.rows) != len(matrix.rows[0]) or len(matrix.rows) > 5:
+        raise Unreadable("the determinant of what is no small square matrix")
+    return _expand([[_value(cell, at) for cell in row] for row in matrix.rows])
+
+
+def _expand(rows: list[list[Value]]) -> Value:
+    if len(rows) == 1:
+        return rows[0][0]
+    total: Value = 0
+    for k, cell in enumerate(rows[0]):
+        minor = _expand([row[:k] + row[k + 1 :] for row in rows[1:]])
+        term = precise.multiply(cell, minor)
+        total = precise.add(total, precise.negate(term) if k % 2 else term)
+    return total
+
+
+RULES: dict[str, Callable[[Args, Point], Value]] = {
+    "+": _sum,
+    "neg": lambda args, at: precise.negate(_value(args[0], at)),
+    "*": _product,
+    "/": _quotient,
+    "^": _power,
+    "root": _root,
+    "!": _factorial,
+    "!!": _double_factorial,
+    "binom": _binomial,
+    "perm": _permutations,
+    "log": _log,
+    "ln": lambda args, at: precise.ln(_value(args[0], at)),
+    "sin": _sine,
+    "cos": _cosine,
+    "tan": _over(precise.sin, precise.cos),
+    "cot": _over(precise.cos, precise.sin),
+    "sec": _over(None, precise.cos),
+    "csc": _over(None, precise.sin),
+    "sinh": _of(_sinh),
+    "cosh": _of(_cosh),
+    "tanh": _over(_sinh, _cosh),
+    "coth": _over(_cosh, _sinh),
+    "asin": _of(precise.asin),
+    "acos": _of(_acos),
+    "atan": _of(precise.atan),
+    "acot": _of(_acot),
+    "asec": lambda args, at: _acos(precise.divide(1, _value(args[0], at))),
+    "acsc": lambda args, at: precise.asin(precise.divide(1, _value(args[0], at))),
+    "asinh": _of(_inverse_hyperbolic(1)),
+    "acosh": _of(_inverse_hyperbolic(-1)),
+    "atanh": _of(_atanh),
+    "abs": _absolute,
+    "floor": _of(precise.floor),
+    "ceil": lambda args, at: -precise.floor(precise.negate(_value(args[0], at))),
+    "max": _extreme(1),
+    "min": _extreme(-1),
+    "gcd": lambda args, at: precise.common_divisor(*(_value(a, at) for a in args)),
+    "deg": _degrees,
+    "sum": _series(0, precise.add),
+    "prod": _series(1, precise.multiply),
+    "apply": _applied,
+    "mod": _modulo,
+    "base": _based,
+    "det": _determinant,
+}

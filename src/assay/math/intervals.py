@@ -1,0 +1,194 @@
+"""Regions of the line: intervals, unions, and the inequalities that describe them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from assay.math.equal import equal
+from assay.math.tree import Group, Node, Num, Op, Relation, Sym, variables
+
+
+class Interval(NamedTuple):
+    """From one end to the other, each within it or not."""
+
+    low: Node
+    low_closed: bool
+    high: Node
+    high_closed: bool
+
+
+_INF = Sym("oo")
+_MINUS_INF = Op("neg", (Sym("oo"),))
+_FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+
+
+def same_region(a: Node, b: Node) -> bool | None:
+    """Whether two regions are the same; None where one of them is not read as a region."""
+    x, y = _region(a), _region(b)
+    if x is None or y is None:
+        return None
+    left, right = x[0], y[0]
+    if x[1] and y[1] and x[1] != y[1]:
+        return False
+    if len(left) != len(right):
+        return False
+    rest = list(right)
+    for i in left:
+        match = next((k for k, j in enumerate(rest) if _same_interval(i, j)), None)
+        if match is None:
+            return False
+        del rest[match]
+    return True
+
+
+def _same_interval(i: Interval, j: Interval) -> bool:
+    return (
+        i.low_closed == j.low_closed
+        and i.high_closed == j.high_closed
+        and _same_end(i.low, j.low)
+        and _same_end(i.high, j.high)
+    )
+
+
+def _same_end(a: Node, b: Node) -> bool:
+    x, y = infinite(a), infinite(b)
+    if x or y:
+        return x == y
+    return equal(a, b) is True
+
+
+def infinite(node: Node) -> int:
+    """1, -1, or 0 for what is finite."""
+    if isinstance(node, Op) and node.op == "neg":
+        return -infinite(node.args[0])
+    return 1 if node == _INF else 0
+
+
+def _region(node: Node) -> tuple[list[Interval], str] | None:
+    """The intervals of a region, and the variable it is for where one is named."""
+    match node:
+        case Group(kind="tuple") if len(node.items) == 2:
+            low, high = node.items
+            if isinstance(low, Group | Relation) or isinstance(high, Group | Relation):
+                return None
+            return [
+                Interval(low, node.open == "[" and not infinite(low), high, node.close == "]" and not infinite(high))
+            ], ""
+        case Group(kind="set"):
+            if any(isinstance(n, Group | Relation) for n in node.items):
+                return None
+            return [Interval(n, True, n, True) for n in node.items], ""
+        case Group(kind="list", open="or"):
+            return _union([_region(n) for n in node.items])
+        case Group(kind="list") if all(isinstance(n, Relation) for n in node.items):
+            return _both([_region(n) for n in node.items])
+        case Op(op="cup"):
+            return _union([_region(n) for n in node.args])
+        case Op(op="setminus"):
+            return _without(_region(node.args[0]), _region(node.args[1]))
+        case Sym(name="Reals"):
+            return [Interval(_MINUS_INF, False, _INF, False)], ""
+        case Relation():
+            return _from_relation(node)
+        case _:
+            return None
+
+
+def _union(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval], str] | None:
+    found: list[Interval] = []
+    names: set[str] = set()
+    for part in parts:
+        if part is None:
+            return None
+        found.extend(part[0])
+        names.add(part[1])
+    names.discard("")
+    return (found, names.pop() if names else "") if len(names) < 2 else None
+
+
+def _without(
+    whole: tuple[list[Interval], str] | None, holes: tuple[list[Interval], str] | None
+) -> tuple[list[Interval], str] | None:
+    if (
+        whole is None
+        or holes is None
+        or len(whole[0]) != 1
+        or len(holes[0]) != 1
+        or holes[0][0].low != holes[0][0].high
+    ):
+        return None
+    line, point = whole[0][0], holes[0][0].low
+    return [
+        Interval(line.low, line.low_closed, point, False),
+        Interval(point, False, line.high, line.high_closed),
+    ], whole[1]
+
+
+def _both(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval], str] | None:
+    """Two one-sided inequalities for the same variable, as one interval."""
+    if len(parts) != 2 or parts[0] is None or parts[1] is None or parts[0][1] != parts[1][1]:
+        return None
+    (a, *more), (b, *others) = parts[0][0], parts[1][0]
+    if more or others:
+        return None
+    if infinite(a.low) and infinite(b.high):
+        a, b = b, a
+    if infinite(a.high) and infinite(b.low) and not infinite(a.low) and not infinite(b.high):
+        return [Interval(a.low, a.low_closed, b.high, b.high_closed)], parts[0][1]
+    return None
+
+
+def _from_relation(r: Relation) -> tuple[list[Interval], str] | None:
+    if r.signs == ("in",) and isinstance(r.sides[0], Sym | Op):
+        inner = _region(r.sides[1])
+        return None if inner is None else (inner[0], _label(r.sides[0]))
+    if len(r.sides) == 2:
+        return _one_sided(r)
+    if len(r.sides) == 3 and all(s in ("<", "<=") for s in r.signs):
+        low, middle, high = r.sides
+    elif len(r.sides) == 3 and all(s in (">", ">=") for s in r.signs):
+        high, middle, low = r.sides
+        r = Relation((low, middle, high), (r.signs[1], r.signs[0]))
+    else:
+        return None
+    if not _is_variable(middle) or isinstance(low, Group) or isinstance(high, Group):
+        return None
+    bounds = Interval(low, "=" in r.signs[0], high, "=" in r.signs[1])
+    if isinstance(middle, Op) and middle.op == "abs":
+        return _absolute(bounds, middle)
+    return [bounds], _label(middle)
+
+
+def _absolute(b: Interval, middle: Op) -> tuple[list[Interval], str]:
+    """`1 <= |z| <= 2` as two intervals."""
+    mirrored = Interval(Op("neg", (b.high,)), b.high_closed, Op("neg", (b.low,)), b.low_closed)
+    return [b, mirrored], _label(middle.args[0])
+
+
+def _is_variable(node: Node) -> bool:
+    return isinstance(node, Sym) or (
+        isinstance(node, Op) and node.op in ("apply", "abs", "*") and bool(variables(node))
+    )
+
+
+def _label(node: Node) -> str:
+    return node.name if isinstance(node, Sym) else repr(node)
+
+
+def _one_sided(r: Relation) -> tuple[list[Interval], str] | None:
+    (left, right), sign = r.sides, r.signs[0]
+    if sign not in _FLIP or sign == "=":
+        return None
+    if _is_variable(right) and not variables(left):
+        left, right, sign = right, left, _FLIP[sign]
+    if not _is_variable(left) or isinstance(right, Group | Relation) or not isinstance(left, Sym):
+        return None
+    name = _label(left)
+    if sign == "!=":
+        return [Interval(_MINUS_INF, False, right, False), Interval(right, False, _INF, False)], name
+    if sign in ("<", "<="):
+        return [Interval(_MINUS_INF, False, right, sign == "<=")], name
+    return [Interval(right, sign == ">=", _INF, False)], name
+
+
+_ = Num

@@ -1,0 +1,346 @@
+r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mathematics.
+
+    >>> read(r"\frac12 x + 3")
+    Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
+Sym(name='x'))), Num(value=3, places=-1)))
+
+Grammar, loosest first:
+
+    list := relation (("," | ";" | "and" | "or") relation)*     relation := side (sign side)*
+    side := sum (":" sum)* (("\\cup" | "\\cap" | "\\setminus") sum)* unit?
+    sum := product (("+" | "-" | "\\pm") product)*
+    product := power (("*" | "/" | nothing) power)*     power := atom (postfix | "^" exponent)*
+"""
+
+from __future__ import annotations
+
+from assay.math import atoms
+from assay.math.brackets import argument
+from assay.math.cursor import Cursor, Grammar
+from assay.math.functions import COMMANDS
+from assay.math.lex import Tokens, lex
+from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
+from assay.math.names import FUNCTIONS, GREEK, RELATIONS
+from assay.math.numbers import mixed
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
+from assay.math.units import take_unit
+
+SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
+CLOSERS = frozenset({")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", ""})
+CURRENCIES = {"£": "£", "€": "€", "¥": "¥", "₹": "₹", "USD": "$", "EUR": "€", "$": "$", "Rs": "₹"}
+
+
+def read(text: str) -> Node:
+    """The tree of an answer that is mathematics; raises `Unreadable` or `TooLarge` where it is not."""
+    return parse(lex(text))
+
+
+def parse(tokens: Tokens) -> Node:
+    """The tree of tokens."""
+    c = Cursor(tokens, GRAMMAR)
+    node = sequence(c)
+    if c.i < c.n:
+        raise Unreadable(f"{c.peek()!r} is not understood here")
+    return node
+
+
+def sequence(c: Cursor) -> Node:
+    """A list of relations; one of them alone is itself."""
+    c.enter()
+    t = c.t
+    while t[c.i] in SEPARATORS:
+        c.i += 1
+    if t[c.i] in CLOSERS:
+        raise Unreadable("nothing is written here")
+    first = item(c)
+    c.leave()
+    if t[c.i] not in SEPARATORS:
+        return first
+    c.enter()
+    node = _list(c, first)
+    c.leave()
+    return node
+
+
+def _list(c: Cursor, first: Node) -> Node:
+    """The rest of a list. A semicolon, a new line, or `and` between equations begins a new row."""
+    rows: list[list[Node]] = [[first]]
+    joins: set[str] = set()
+    count = 1
+    while (separator := c.peek()) in SEPARATORS:
+        c.i += 1
+        joins.add(separator)
+        if separator in (";", "\\\\") or (separator in ("and", "or") and _many(rows[-1])):
+            rows.append([])
+        while c.peek() in SEPARATORS:
+            joins.add(c.take())
+        if c.peek() in CLOSERS:
+            break
+        rows[-1].append(item(c))
+        count += 1
+        if count > MOST_ITEMS:
+            raise TooLarge(f"more than {MOST_ITEMS} items")
+    return _grouped([row for row in rows if row], joins)
+
+
+def _many(row: list[Node]) -> bool:
+    return len(row) > 1 and all(isinstance(n, Relation) for n in row)
+
+
+def _grouped(rows: list[list[Node]], joins: set[str]) -> Node:
+    join = "or" if "or" in joins else "and" if "and" in joins else ""
+    items = [row[0] if len(row) == 1 else Group("list", tuple(row)) for row in rows]
+    if len(rows) > 1:
+        if all(len(row) == 1 for row in rows) or any(len(row) == 1 for row in rows):
+            return Group("list", tuple(n for row in rows for n in row), join)
+        return Group("list", tuple(items), join)
+    row = rows[0]
+    return row[0] if len(row) == 1 else Group("list", tuple(row), join)
+
+
+def item(c: Cursor) -> Node:
+    """One value, equation or inequality, with its currency and its unit."""
+    sign = ""
+    token = c.t[c.i]
+    if token in CURRENCIES and c.peek(1):
+        sign = CURRENCIES[c.take()]
+    elif token == "-" and c.peek(1) in CURRENCIES:
+        c.t[c.i + 1], sign = "-", CURRENCIES[c.t[c.i + 1]]
+        c.i += 1
+    if token == "(" or token.isalpha():
+        label(c)
+    node = relation(c)
+    if sign and sign != "$":
+        return Quantity(node, (sign,))
+    return node
+
+
+def label(c: Cursor) -> None:
+    """Step over `(a)` in front of a part of an answer."""
+    if c.peek() != "(" or c.peek(2) != ")" or len(c.peek(1)) != 1 or not c.peek(1).isalpha():
+        return
+    if c.peek(3) not in _NOT_LABELLED and c.i + 3 in c.spaced:
+        c.i += 3
+
+
+_NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
+
+
+def relation(c: Cursor) -> Node:
+    """A chain of equations or inequalities, or one side alone."""
+    if RELATIONS.get(c.t[c.i]) in ("=", "~"):
+        c.i += 1  # `= 5`
+    first = side(c)
+    if c.t[c.i] not in RELATIONS:
+        return first
+    sides = [first]
+    signs: list[str] = []
+    while (sign := RELATIONS.get(c.t[c.i])) is not None:
+        if sign == "mid" and c.in_set:
+            break
+        if sign in ("mid", "par", "perp"):
+            raise Unreadable(f"{c.peek()!r} is not compared")
+        c.i += 1
+        if sign == "~" and c.peek() == "":
+            break
+        signs.append(sign)
+        sides.append(side(c))
+    return Relation(tuple(sides), tuple(signs)) if signs else sides[0]
+
+
+_END_OF_SIDE = SEPARATORS | CLOSERS | frozenset(RELATIONS)
+
+
+def side(c: Cursor) -> Node:
+    """One side of a relation: sets, ratios and sums, with the unit of the last."""
+    start = c.i
+    node = total(c)
+    token = c.t[c.i]
+    if token in _END_OF_SIDE:
+        return node
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
+        node = _ratio(c, node)
+    while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
+        op = c.take()[1:]
+        node = Op(op, (node, total(c)))
+    if c.t[c.i] not in _END_OF_SIDE:
+        unit = take_unit(c)
+        if unit:
+            if c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt"):
+                raise Unreadable("it is a text")
+            return Quantity(node, unit)
+    return node
+
+
+def _ratio(c: Cursor, first: Node) -> Node:
+    """`3:4`, also a time of day."""
+    parts = [first]
+    while c.peek() in (":", "to") and c.peek(1) not in CLOSERS and not (c.in_set and isinstance(first, Sym)):
+        c.i += 1
+        parts.append(total(c))
+    return Op("ratio", tuple(parts)) if len(parts) > 1 else first
+
+
+def negated(node: Node) -> Node:
+    """Minus a value; of a quantity the value in it."""
+    return Quantity(negated(node.value), node.unit) if isinstance(node, Quantity) else Op("neg", (node,))
+
+
+_ADDITIVE = frozenset({"+", "-", "\\pm", "\\mp"})
+
+
+def total(c: Cursor) -> Node:
+    """Sums and differences, with `\\pm`."""
+    sign = c.t[c.i]
+    if sign in _ADDITIVE:
+        c.i += 1
+        first = product(c)
+        first = first if sign == "+" else negated(first) if sign == "-" else Op(sign[1:], (first,))
+    else:
+        first = product(c)
+    if c.t[c.i] not in _ADDITIVE:
+        return first
+    terms = [first]
+    while (sign := c.t[c.i]) in _ADDITIVE:
+        c.i += 1
+        if c.t[c.i] in ("-", "+") and sign in ("-", "+"):  # `2 + -3`
+            sign = "+" if c.take() == sign else "-"
+        term = product(c)
+        terms.append(term if sign == "+" else Op("neg", (term,)) if sign == "-" else Op(sign[1:], (term,)))
+    return Op("+", tuple(terms))
+
+
+_ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
+_END_OF_PRODUCT = (
+    frozenset("+-,;:=<>)]}&")
+    | CLOSERS
+    | SEPARATORS
+    | frozenset(RELATIONS)
+    | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+)
+
+
+def product(c: Cursor) -> Node:
+    """Products, also of factors that merely stand side by side."""
+    left = power(c)
+    while True:
+        token = c.t[c.i]
+        if token in _END_OF_PRODUCT:
+            return left
+        if token in ("*", "/"):
+            c.i += 1
+            sign = 1
+            while c.peek() in ("-", "+"):
+                sign = -sign if c.take() == "-" else sign
+            right = power(c)
+            right = right if sign > 0 else Op("neg", (right,))
+            left = Op(token, (left, right))
+        elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
+            c.i += 1
+            left = Op("mod", (left, argument(c, whole=True)))
+        elif starts_factor(c, left):
+            left = mixed(c, left) or Op("*", (left, power(c)))
+        else:
+            return left
+
+
+def starts_factor(c: Cursor, left: Node) -> bool:
+    """Whether what comes next is a factor that stands beside the last one without a sign."""
+    token = c.peek()
+    first = token[0]
+    if first.isdigit() or first == ".":
+        return (isinstance(left, Num) and c.i in c.spaced and c.peek(1) == "/") or (
+            not isinstance(left, Num) and token != "." and c.t[c.i - 1] not in ("°", "%")
+        )
+    if token in _ATOM_SIGNS:
+        return token != "|" or not c.bars
+    if first == "\\":
+        return token in COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
+    if first.isalpha():
+        return atoms.is_factor_word(c, left)
+    return False
+
+
+def power(c: Cursor) -> Node:
+    """An atom with what is behind it: `!`, degrees, per cent, exponents."""
+    c.depth += 1
+    if c.depth > DEEPEST:
+        raise TooLarge(f"more than {DEEPEST} levels")
+    node = atoms.atom(c)
+    while (token := c.t[c.i]) in _POSTFIX:
+        if token == "^":
+            c.i += 1
+            node = _raised(c, node)
+        elif token == "!":
+            c.i += 1
+            node = Op("!!", (node,)) if c.accept("!") else Op("!", (node,))
+        elif token == "°":
+            c.i += 1
+            node = _degrees(c, node)
+        elif token == "%":
+            c.i += 1
+            node = Quantity(node, ("%",)) if c.depth <= 2 else Op("/", (node, Num(100)))
+        else:
+            c.i += 1
+            node = Op("^", (node, Num(2 if token == "²" else 3)))
+    c.depth -= 1
+    return node
+
+
+_POSTFIX = frozenset({"^", "!", "°", "%", "²", "³"})
+
+
+def _raised(c: Cursor, base: Node) -> Node:
+    if c.peek() == "°" or (c.peek() == "{" and c.peek(1) == "°" and c.peek(2) == "}"):
+        c.i += 1 if c.peek() == "°" else 3
+        return _degrees(c, base)
+    if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
+        raise Unreadable("a mark in an exponent")
+    if isinstance(base, Group | Matrix) and _is_transpose(c):
+        return _transposed(base)
+    exponent = argument(c, whole=True)
+    if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
+        return base
+    return Op("^", (base, exponent))
+
+
+def _is_transpose(c: Cursor) -> bool:
+    if c.peek() in ("T", "\\top"):
+        c.i += 1
+        return True
+    if c.peek() == "{" and c.peek(1) in ("T", "\\top") and c.peek(2) == "}":
+        c.i += 3
+        return True
+    return False
+
+
+def _transposed(base: Group | Matrix) -> Node:
+    if isinstance(base, Group):
+        return Matrix(tuple((n,) for n in base.items))
+    return Matrix(tuple(zip(*base.rows, strict=True)))
+
+
+_TEMPERATURES = {
+    "C": "°C",
+    "F": "°F",
+    "K": "K",
+    "Celsius": "°C",
+    "Fahrenheit": "°F",
+    "celsius": "°C",
+    "fahrenheit": "°F",
+}
+
+
+def _degrees(c: Cursor, node: Node) -> Node:
+    """Degrees, with minutes and seconds; or a temperature."""
+    scale = _TEMPERATURES.get(c.peek(), "")
+    if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
+        c.i += 1
+        return Quantity(node, (scale,))
+    if c.peek()[:1].isdigit() and c.peek(1) == "'":
+        node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
+        c.i += 1
+    return Op("deg", (node,))
+
+
+GRAMMAR = Grammar(sequence, relation, total, product, power, atoms.atom, starts_factor)

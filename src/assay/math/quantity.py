@@ -1,0 +1,120 @@
+"""Values with units: left out, spelled otherwise, or converted where that is plain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.math.tree import Group, Node, Num, Op, Quantity
+from assay.math.units import measure
+
+Same = Callable[[Node, Node], bool | None]
+
+
+def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, str]:
+    """Whether two values are the same where at least one has a unit."""
+    g, g_unit = _compound(*_split(gold))
+    a, a_unit = _compound(*_split(answer))
+    if _clock(g_unit) or _clock(a_unit):
+        return _same_time(g, _clock(g_unit), a, _clock(a_unit), same), "times of day"
+    if g_unit == ("%",) or a_unit == ("%",):
+        return _percent(g, g_unit, a, a_unit, same), "per cent"
+    if not g_unit or not a_unit:
+        return same(g, a), "a unit left out"
+    if _words(g_unit) == _words(a_unit):
+        return same(g, a), "the same unit"
+    x, y = measure(g_unit), measure(a_unit)
+    if x is not None and y is not None:
+        if x[0] != y[0]:
+            return False, "units that measure other things"
+        return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
+    if set(_words(g_unit)) <= set(_words(a_unit)) or set(_words(a_unit)) <= set(_words(g_unit)):
+        return same(g, a), "a unit in more words"
+    return False, "other units"
+
+
+def _split(node: Node) -> tuple[Node, tuple[str, ...]]:
+    if isinstance(node, Quantity):
+        inner, unit = _split(node.value)
+        return inner, unit + node.unit
+    return node, ()
+
+
+def _compound(value: Node, unit: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
+    """`3 hours and 20 minutes` as one value in the unit of its first part."""
+    words = [w for w in unit if w != "and"]
+    if len(words) not in (3, 5) or not all(w.isdigit() for w in words[1::2]) or any(w.isdigit() for w in words[::2]):
+        return value, unit
+    sizes = [measure((w,)) for w in words[::2]]
+    first = sizes[0]
+    if first is None:
+        return value, unit
+    for number, size in zip(words[1::2], sizes[1:], strict=True):
+        if size is None or size[0] != first[0]:
+            return value, unit
+        value = Op("+", (value, Num(int(number) * size[1] / first[1])))
+    return value, (words[0],)
+
+
+def _times(value: Node, factor: Num) -> Node:
+    return value if factor.value == 1 else Op("*", (value, factor))
+
+
+def _words(unit: tuple[str, ...]) -> list[str]:
+    """The words of a unit, in lower case, without plural, fillers and signs."""
+    text = [w.lower().rstrip("s") or w for w in unit if w not in _UNSAID]
+    return sorted(_SPELLED.get(w, w) for w in text)
+
+
+_UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
+_SPELLED = {
+    "per": "/",
+    "²": "2",
+    "³": "3",
+    "person": "people",
+    "foot": "feet",
+    "inch": "inche",
+    "square": "2",
+    "metre": "meter",
+    "$": "dollar",
+}
+
+
+def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:
+    if g_unit == a_unit:
+        return same(g, a)
+    if g_unit and a_unit and "%" not in (*g_unit[:1], *a_unit[:1]):
+        return False
+    verdict = same(g, a)
+    if verdict:
+        return True
+    if g_unit == ("%",):
+        return same(Op("/", (g, Num(100))), a)
+    return same(g, Op("/", (a, Num(100))))
+
+
+def _clock(unit: tuple[str, ...]) -> str:
+    text = "".join(unit).lower().replace(".", "")
+    return text if text in ("am", "pm") else ""
+
+
+def _same_time(g: Node, g_half: str, a: Node, a_half: str, same: Same) -> bool | None:
+    x, y = _minutes(g, g_half), _minutes(a, a_half)
+    if x is None or y is None:
+        return False
+    if g_half and a_half:
+        return x == y
+    return x == y or x % 720 == y  # one of the two does not say which half of the day
+
+
+def _minutes(node: Node, half: str) -> int | None:
+    parts = node.args if isinstance(node, Op) and node.op == "ratio" else (node,)
+    values = [n.value for n in parts if isinstance(n, Num) and isinstance(n.value, int)]
+    if len(values) != len(parts) or len(values) > 3:
+        return None
+    hours, minutes = values[0], values[1] if len(values) > 1 else 0
+    if half:
+        hours = hours % 12 + (12 if half == "pm" else 0)
+    return hours * 60 + minutes
+
+
+_ = Group

@@ -1,0 +1,128 @@
+"""What was written, read step by step and each step once: tokens, then the tree, then its canonical form."""
+
+from __future__ import annotations
+
+import re
+
+from assay.math.canonical import LONGEST, canonical, fold
+from assay.math.lex import Tokens, lex
+from assay.math.limits import TooLarge, Unreadable
+from assay.math.parse import parse
+from assay.math.tree import Group, Node, Num, Sym
+from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
+
+_INTEGER = re.compile(r"-?\d{1,18}")
+_LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
+_SIMPLE = re.compile(r"\s*\$?\s*(-?\d{1,18})\s*\.?\s*\$?\s*")
+
+
+def in_words(words: str) -> Node | None:
+    """A number, or a well-known set, that is said in words."""
+    value = number_in_words(words)
+    if value is not None:
+        return Num(value.numerator if value.denominator == 1 else value)
+    if words in ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"):
+        return Sym("Reals")
+    return Group("set", ()) if words in ("empty set", "empty") else None
+
+
+class Reading:
+    """One answer as written, and what it is read as. The steps are taken when they are needed."""
+
+    __slots__ = ("_letters", "_node", "_plain", "_problem", "_tokens", "_words", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tokens: Tokens | None = None
+        self._node: Node | None = None
+        self._problem = ""
+        self._letters: frozenset[str] | None = None
+        self._words: str | None = None
+        simple = _INTEGER.fullmatch(text)
+        if simple:
+            self._node = Num(int(text))
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens; the text itself as the only one where it is too long to read."""
+        if self._tokens is None:
+            try:
+                self._tokens = lex(self.text)
+            except TooLarge as problem:
+                self._problem = str(problem)
+                self._tokens = Tokens([self.text])
+        return self._tokens.tokens
+
+    @property
+    def node(self) -> Node | None:
+        """The tree; None where it is no mathematics that is understood."""
+        if self._node is None and not self._problem:
+            tokens = self.tokens
+            if not self._problem:
+                try:
+                    self._node = parse(self._tokens or Tokens(tokens))
+                except (Unreadable, TooLarge) as problem:
+                    self._node = in_words(self.words) if len(self.text) < 80 else None
+                    self._problem = str(problem) or type(problem).__name__
+        return self._node
+
+    @property
+    def problem(self) -> str:
+        """Why there is no tree."""
+        return "" if self.node is not None else self._problem
+
+    @property
+    def words(self) -> str:
+        """The answer as words."""
+        if self._words is None:
+            self._words = normal_words(self.text)
+        return self._words
+
+    @property
+    def canonical(self) -> str:
+        """The canonical form; of what is no mathematics, its words."""
+        node = self.node
+        if node is None:
+            return self.words[:LONGEST]
+        try:
+            return canonical(node)[:LONGEST]
+        except RecursionError:
+            return self.text[:LONGEST]
+
+    @property
+    def folded(self) -> Node | None:
+        """The tree with what commutes sorted, for comparing the form and not the value."""
+        return fold(self.node) if self.node is not None else None
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The letters of a choice; empty where the answer is none."""
+        if self._letters is None:
+            text = self.text
+            letter = choice(text) if len(text) < 40 else ""
+            if not letter and _LED.match(text):
+                letter = led_choice(text)
+            plain = letter and (text.strip(" ()$.").isupper() or "(" in text or len(text) > 1)
+            self._letters = (
+                frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            )
+        return self._letters
+
+    def ungrouped(self) -> Node | None:
+        """The tree that is read when a comma never joins the digits of one number: `(1,234)` as a pair."""
+        return _parsed(self.text, grouped=False)
+
+    def loose_exponents(self) -> Node | None:
+        """The tree that is read when `e^2t` means e to the 2t; None where nothing of the kind is written."""
+        text = _LOOSE.sub(r"e^{\1}", self.text)
+        return _parsed(text) if text != self.text else None
+
+
+_LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
+
+
+def _parsed(text: str, grouped: bool = True) -> Node | None:
+    try:
+        return parse(lex(text, grouped))
+    except (Unreadable, TooLarge):
+        return None

@@ -1,0 +1,185 @@
+"""Is this answer that answer? The verdict, the rule that gave it, and the reason in words.
+
+Cheapest first: the same text, the same tokens, the same integer; a choice among letters; two trees of one kind by
+value; words. What stays open is a plain no with the rule "undecided".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from assay.math.compare import Closeness, Decision, same
+from assay.math.limits import TooLarge, Unreadable
+from assay.math.parts import same_parts
+from assay.math.reading import Reading
+from assay.math.tree import Node, Num, Quantity
+from assay.math.words import choices, date, led_choice, only_number
+
+Form = Literal["any", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What counts as the same answer."""
+
+    tolerance: float = 0.0
+    """Relative distance within which a real number is still right; 0: exact."""
+    form: Form = "any"
+    """`same`: the form counts too, up to the order of what commutes: a factored gold wants a factored answer."""
+    rounding: bool = True
+    """An exact answer that rounds to a decimal gold of three places or more is right, and so is a decimal of at least
+    nine digits of an exact gold."""
+
+
+DEFAULT = Options()
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Whether an answer is the gold, and why. True in an `if` where it is."""
+
+    equal: bool
+    rule: str
+    """Which rule decided; `undecided` where none could."""
+    answer: Reading
+    gold: Reading
+
+    @property
+    def reason(self) -> str:
+        """The verdict in words."""
+        sign = "=" if self.equal else "is not"
+        open_ = f" ({self.answer.problem or self.gold.problem})" if self.rule == "undecided" else ""
+        return f"{_short(self.answer.canonical)} {sign} {_short(self.gold.canonical)}: {self.rule}{open_}"
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def equivalent(answer: str, gold: str, options: Options = DEFAULT) -> Verdict:
+    r"""Whether an answer and a gold answer are the same.
+
+    >>> bool(equivalent(r"\frac{\sqrt2}{2}", r"1/\sqrt{2}"))
+    True
+    >>> equivalent("1+1/e", "1-1/e").reason
+    '1 + e^(-1) is not 1 - e^(-1): values of the expressions'
+    """
+    return judge(Reading(answer), read_gold(gold), options)
+
+
+@lru_cache(maxsize=4096)
+def read_gold(gold: str) -> Reading:
+    """A gold answer, read once."""
+    return Reading(gold.strip())
+
+
+def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict:
+    """The verdict on an answer that is already read."""
+    decision = _decide(answer, gold, options)
+    if decision.same is None:
+        return Verdict(False, "undecided", answer, gold)
+    return Verdict(decision.same, decision.rule, answer, gold)
+
+
+def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
+    if answer.text == gold.text:
+        return Decision(True, "the same text")
+    if not answer.text or not gold.text:
+        return Decision(False, "nothing is written")
+    if answer.tokens == gold.tokens:
+        return Decision(True, "the same tokens")
+    lettered = _choice(answer, gold)
+    if lettered is not None:
+        return lettered
+    g, a = gold.node, answer.node
+    if g is not None and a is not None:
+        decision = _by_value(g, a, options)
+        if decision.same is not False:
+            return decision
+        if _grouped(answer, gold):
+            g, a = gold.ungrouped(), answer.ungrouped()
+            if g is not None and a is not None and _by_value(g, a, options).same:
+                return Decision(True, decision.rule)
+        if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
+            return Decision(True, "exponents without braces")
+        return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
+    open_ = _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
+    return open_ if open_.same else _in_parts(answer, gold, options, open_)
+
+
+def _several(answer: Reading, gold: Reading) -> bool:
+    return any(mark in r.text for r in (answer, gold) for mark in (")", ":", "=", " is "))
+
+
+def _in_parts(answer: Reading, gold: Reading, options: Options, otherwise: Decision) -> Decision:
+    def same_text(g: str, a: str) -> bool:
+        return judge(Reading(a), Reading(g), options).equal
+
+    if options.form == "any" and same_parts(gold.text, answer.text, same_text):
+        return Decision(True, "part by part")
+    return otherwise
+
+
+def _loosely(answer: Reading, gold: Reading, options: Options) -> bool:
+    g, a = gold.loose_exponents(), answer.loose_exponents()
+    if g is None and a is None:
+        return False
+    g, a = g or gold.node, a or answer.node
+    return g is not None and a is not None and _by_value(g, a, options).same is True
+
+
+def _grouped(answer: Reading, gold: Reading) -> bool:
+    return bool(_JOINED.search(answer.text) or _JOINED.search(gold.text))
+
+
+_JOINED = re.compile(r"\d,\d{3}(?!\d)")
+
+
+def _by_value(g: Node, a: Node, options: Options) -> Decision:
+    if isinstance(g, Num) and isinstance(a, Num) and g.value == a.value:
+        return Decision(True, "exact numbers")
+    if options.form == "same":
+        from assay.math.canonical import canonical
+
+        return Decision(canonical(g) == canonical(a), "the same form")
+    near = Closeness(Fraction(options.tolerance) if options.tolerance else Fraction(0), options.rounding)
+    try:
+        return same(g, a, near)
+    except (TooLarge, Unreadable, RecursionError):
+        return Decision(None, "undecided")
+
+
+def _choice(answer: Reading, gold: Reading) -> Decision | None:
+    letters = gold.letters
+    if not letters:
+        return None
+    several = choices(answer.text)
+    if len(letters) == 1:
+        given = led_choice(answer.text)
+        if given:
+            return Decision(given in letters, "choice")
+        return Decision(False, "choice") if several else None
+    return Decision(several == letters, "choices") if several else None
+
+
+def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
+    if len(answer.text) > 2000 or len(gold.text) > 2000:
+        return otherwise
+    if answer.words and answer.words == gold.words:
+        return Decision(True, "the same words")
+    if (day := date(gold.words)) is not None:
+        return Decision(date(answer.words) == day, "dates")
+    if answer.node is None and isinstance(gold.node, Num | Quantity):
+        wanted = gold.node.value if isinstance(gold.node, Quantity) else gold.node
+        said = only_number(answer.text)
+        if said is not None:
+            same_number = isinstance(wanted, Num) and said == wanted.value
+            return Decision(same_number, "the one number of a sentence")
+    return otherwise

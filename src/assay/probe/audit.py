@@ -1,0 +1,144 @@
+"""The audit: every case of every rule tried on a reward, and the reward itself looked at; the worst is told first."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.load import load_reward
+from assay.probe.lints import lint
+from assay.probe.rule import RULES, Case, Finding, Rule, Severity, finding
+from assay.probe.trial import LIMIT, Sense, Trial, open_trial
+from assay.rollouts import Rollouts
+
+ROWS = 512
+"""How many rows of an examples file are read, at most."""
+
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was tried on a reward, and what came of it."""
+
+    reward: str
+    findings: list[Finding]
+    """Errors first."""
+    sense: Sense = Sense.FORM
+    """What the reward was seen to read."""
+    examples: int = 0
+    tried: Counter[str] = field(default_factory=Counter[str])
+    """Cases by rule."""
+    honest: float | None = None
+    """What the honest responses earn, on average."""
+    seconds: float = 0.0
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are this bad."""
+        return sum(f.severity == severity for f in self.findings)
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is no error."""
+        return not self.count(Severity.ERROR)
+
+
+def audit(
+    reward: Any,
+    examples: str | Path | Iterable[Any] | None = None,
+    *,
+    limit: int = LIMIT,
+    timeout: float | None = None,
+    rules: Iterable[Rule] | None = None,
+) -> Audit:
+    """Attack a reward, and lint it.
+
+    `reward` is anything that `assay score --reward` takes, or a reward; `examples` is a file or rows, with responses of
+    which the best one to each prompt is taken to be honest (or those whose column `honest` is true). With none, a
+    few examples that come along are used. `limit` is how many prompts are tried, `timeout` the seconds a response.
+    """
+    started = time.perf_counter()
+    trial = open_trial(load_reward(reward), _rows(examples), limit=limit, timeout=timeout)
+    found = [*trial.troubles]
+    cases = trial.cases(rules)
+    found += trial.judge_all(cases)
+    found += _told_once(trial, len(cases))
+    found += lint(trial)
+    found.sort(key=lambda f: (_ORDER[f.severity], f.rule, f.example))
+    honest = [m.honest for m in trial.measured.values()]
+    return Audit(
+        trial.reward.name,
+        found,
+        trial.sense,
+        len(trial.examples),
+        Counter(case.rule.name for case in cases),
+        sum(honest) / len(honest) if honest else None,
+        time.perf_counter() - started,
+    )
+
+
+def cases(
+    reward: Any,
+    examples: str | Path | Iterable[Any] | None = None,
+    *,
+    kinds: Sequence[str] = ("attack", "equivalence", "distinction"),
+    limit: int = LIMIT,
+    timeout: float | None = None,
+) -> list[Case]:
+    """The cases of a reward, as pytest parameters: `@pytest.mark.parametrize("case", cases(...), ids=str)`.
+
+    The honest response of each example is measured at once; each case is scored when its `check()` is called.
+    """
+    trial = open_trial(load_reward(reward), _rows(examples), limit=limit, timeout=timeout)
+    return trial.cases(rule for rule in RULES.values() if rule.kind in kinds)
+
+
+def _rows(examples: str | Path | Iterable[Any] | None) -> Iterable[Any] | None:
+    return Rollouts(examples, limit=ROWS) if isinstance(examples, str | Path) else examples
+
+
+def _told_once(trial: Trial, cases: int) -> list[Finding]:
+    if not trial.examples:
+        return [
+            finding(
+                "example/none",
+                Severity.ERROR,
+                "no example has a response that is scored, so nothing could be tried",
+                "Pass rows of your data with --examples, and see why they are not scored: assay score",
+            )
+        ]
+    told = list(_fitting(trial))
+    if trial.sense >= Sense.CONTENT or not trial.paid_form:
+        return told
+    rules = [name.partition("/")[2] for name, count in trial.paid_form.items() if count]
+    reads = "words" if trial.sense is Sense.WORDS else "form"
+    return [
+        *told,
+        finding(
+            "attack/form-only",
+            Severity.NOTE,
+            f"the reward reads {reads} only: {sum(trial.paid_form.values())} of {cases} cases earn what the honest "
+            f"response earns ({', '.join(rules[:8])})",
+            "Weigh it low, or use it as a gate beside a reward that reads the answer.",
+        ),
+    ]
+
+
+def _fitting(trial: Trial) -> Iterator[Finding]:
+    """Whether the examples are any for this reward: where even the best response earns little, little was tried."""
+    best = max(m.honest for m in trial.measured.values())
+    low = min(v for m in trial.measured.values() for v in (m.honest, m.mistaken, m.hollow, m.shuffled) if v is not None)
+    declared = trial.reward.contract.range
+    top = declared[1] if declared else best
+    if best <= low + trial.slack and best < top - 0.5 * trial.scale:
+        own = "the built-in examples do not fit this reward" if trial.builtin else "the examples show nothing"
+        yield finding(
+            "example/low",
+            Severity.WARNING,
+            f"the best response of any example earns {best:.3g}, no more than a worthless one: {own}",
+            "Pass rows with a response that deserves the reward: assay check SPEC --examples rollouts.jsonl",
+        )

@@ -1,0 +1,66 @@
+"""Length-prefixed JSON over a pair of pipes, between the tester and the candidate; and reading a whole descriptor."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any
+
+from . import wire
+
+MAX_MESSAGE = 16 << 20
+
+
+class Gone(BaseException):
+    """The other side has gone, or sent what is no message. Not an Exception: no bare `except Exception` hides it."""
+
+
+class Channel:
+    """Whole messages over two pipe ends."""
+
+    def __init__(self, reads: int, writes: int) -> None:
+        self.reads = reads
+        self.writes = writes
+        self.buffer = bytearray()
+
+    def send(self, message: Any) -> None:
+        """Write one message, all of it."""
+        body = wire.dumps(message)
+        data = memoryview(struct.pack("<I", len(body)) + body)
+        try:
+            while data:
+                data = data[os.write(self.writes, data) :]
+        except OSError:
+            raise Gone("it closed its pipe") from None
+
+    def receive(self) -> Any:
+        """Read one message."""
+        head = self._take(4)
+        size = struct.unpack("<I", head)[0]
+        if size > MAX_MESSAGE:
+            raise Gone("it sent a message that is too long")
+        try:
+            return wire.loads(self._take(size))
+        except (ValueError, RecursionError):
+            raise Gone("it sent what is no message") from None
+
+    def _take(self, size: int) -> bytes:
+        while len(self.buffer) < size:
+            chunk = os.read(self.reads, 1 << 16)
+            if not chunk:
+                raise Gone("it ended")
+            self.buffer += chunk
+        taken = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return taken
+
+
+def read_all(fd: int) -> bytes:
+    """All bytes of a file descriptor from its start, which is then closed."""
+    parts: list[bytes] = []
+    at = 0
+    while chunk := os.pread(fd, 1 << 20, at):
+        parts.append(chunk)
+        at += len(chunk)
+    os.close(fd)
+    return b"".join(parts)

@@ -1,0 +1,66 @@
+"""The layers that a child puts on itself after the fork, in order. Each holds or raises: none fails open."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from dataclasses import dataclass
+
+from . import landlock, libc
+from .seccomp import Filter
+
+OPEN_FILES = 64
+
+
+@dataclass
+class Layers:
+    """What confines a child: built once in the fork server, applied in each child."""
+
+    rules: int | None = None
+    """The descriptor of the Landlock rules."""
+    filter: Filter | None = None
+    uid: int = 0
+    """A spare user to become, where the fork server is root."""
+    threads: int = 0
+    """The most tasks that the user may have; 0 leaves it."""
+
+    def apply(self, limits: dict[str, int], uid_offset: int = 0) -> None:
+        """Confine this process, for good."""
+        parent = os.getppid()
+        set_limits(limits, self.threads)
+        if self.uid:
+            uid = self.uid + uid_offset
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        libc.prctl(libc.SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        libc.prctl(libc.SET_DUMPABLE, 0)
+        libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
+        if self.rules is not None:
+            landlock.restrict(self.rules)
+            os.close(self.rules)
+        if self.filter is not None:
+            self.filter.apply()
+
+
+def set_limits(limits: dict[str, int], threads: int) -> None:
+    """The kernel's own limits: memory, CPU seconds, file size, descriptors, tasks."""
+    values = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_FSIZE: limits["output"],
+        limits.get("memory_kind", resource.RLIMIT_AS): limits["memory"],
+    }
+    if threads:
+        values[resource.RLIMIT_NPROC] = threads
+    for kind, value in values.items():
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+    # the fork server watches the child's clock; this is for the case that it cannot
+    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))

@@ -1,0 +1,164 @@
+"""In the candidate's process: its code, run as a program over stdin and stdout, or called with inputs.
+
+Nothing here is worth attacking: all that this process holds is the code and the inputs, and all that it can write is a
+claim about outputs, which the trainer compares.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from . import wire
+from .channel import read_all
+
+QUICK = 0.002  # tests that take less together share one mark: a mark wakes the supervisor
+FILE = "solution.py"
+
+
+def standard_streams() -> None:
+    """Streams over the descriptors 0, 1 and 2, made anew after the fork."""
+
+    def text(raw: Any, **how: Any) -> io.TextIOWrapper:
+        return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", **how)
+
+    sys.stdin = sys.__stdin__ = text(io.BufferedReader(io.FileIO(0, "r", closefd=False)))  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = text(io.BufferedWriter(io.FileIO(1, "w", closefd=False), 1 << 16))  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = text(io.FileIO(2, "w", closefd=False), write_through=True)  # type: ignore[misc]
+    sys.argv = [FILE]
+    builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """A fresh module's namespace. `__main__` runs what stands under `if __name__ == "__main__"`."""
+    module = types.ModuleType(name)
+    module.__dict__.update(__builtins__=builtins, __file__=FILE)
+    sys.modules[name] = module
+    return module.__dict__
+
+
+def execute(sources: list[str], names: dict[str, Any]) -> None:
+    """Run the sources one after the other in one namespace."""
+    for source in sources:
+        exec(compile(source, FILE, "exec", dont_inherit=True), names)
+
+
+def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:
+    """Run a program: what it prints is on descriptor 1. Ends the process."""
+    job = wire.loads(read_all(job_fd))
+    standard_streams()
+    code = 0
+    try:
+        execute(job["sources"], namespace("__main__"))
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        code = 1
+        _say(lambda: traceback.print_exc(limit=-4))
+    for last in (threading._shutdown, _run_atexit, sys.stdout.flush):  # type: ignore[attr-defined]
+        try:
+            last()
+        except BaseException:
+            code = code or 1
+    os._exit(code & 255)
+
+
+def _run_atexit() -> None:
+    import atexit
+
+    atexit._run_exitfuncs()  # type: ignore[attr-defined]
+
+
+def _say(print_it: Callable[[], None]) -> None:
+    try:
+        print_it()
+    except BaseException:
+        pass
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """An exception's type and message, short, and never another exception."""
+    try:
+        message = str(error)[:200]
+    except BaseException:
+        message = ""
+    return {"exc": type(error).__name__[:80], "msg": message}
+
+
+class Calls:
+    """Calls the candidate's function with each input and appends one record for each output."""
+
+    def __init__(self, job: dict[str, Any], records: int, marks: int) -> None:
+        self.job = job
+        self.records = records
+        self.marks = marks
+        self.window = perf_counter()
+        self.marked = 0
+
+    def record(self, **fields: Any) -> None:
+        """Append one record, in one write."""
+        os.write(self.records, wire.dumps(fields | {"w": self.marked}) + b"\n")
+
+    def mark(self) -> None:
+        """Say that the work so far is done, when it was worth a wake-up."""
+        now = perf_counter()
+        if now - self.window > QUICK:
+            self.window = now
+            self.marked += 1
+            os.write(self.marks, b".")
+
+    def run(self) -> None:
+        """Load the code, then make the calls."""
+        names = namespace("solution")
+        try:
+            execute(self.job["sources"], names)
+            function = find(self.job["entry"], names)
+        except BaseException as error:
+            self.record(i=-1, **describe(error))
+            return
+        self.mark()
+        for i in range(self.job["start"], len(self.job["inputs"])):
+            self._call(i, function)
+            self.mark()
+
+    def _call(self, i: int, function: Callable[..., Any]) -> None:
+        arguments, named = wire.decode(self.job["inputs"][i])
+        try:
+            value = function(*arguments, **named)
+            if self.job["in_place"] and value is None:
+                value = arguments[0]
+        except BaseException as error:
+            self.record(i=i, **describe(error))
+            return
+        try:
+            self.record(i=i, v=wire.encode(value))
+        except wire.NotPlain:
+            self.record(i=i, opaque=type(value).__name__[:80])
+        except BaseException as error:
+            self.record(i=i, unsaid=type(error).__name__[:80])
+
+
+def find(entry: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function that the tests call: by its name, or a method of a class `Solution`, fresh for each call."""
+    if entry in names:
+        return names[entry]
+    solution = names.get("Solution")
+    if isinstance(solution, type) and hasattr(solution, entry):
+        return lambda *a, **k: getattr(solution(), entry)(*a, **k)
+    raise NameError(f"name {entry!r} is not defined")
+
+
+def run_calls(descriptors: dict[str, int], job_fd: int) -> None:
+    """Call a function with inputs; the records hold what came back. Ends the process."""
+    job = wire.loads(read_all(job_fd))
+    standard_streams()
+    Calls(job, descriptors["records"], descriptors["marks"]).run()
+    os._exit(0)

@@ -1,0 +1,224 @@
+"""The fork server: a clean process that forks a child for each job, watches it, kills it and says how it ended.
+
+It reads no code, no test and no output: those are in descriptors that it hands on, unread. So a child that is forked
+later holds nothing of any job but its own. It speaks JSON over one socket, a request and an answer at a time:
+
+    {"op": "calls", "limits": {...}}  + descriptors   ->   {"why": "", "wall": 0.003, "children": {...}, "windows": []}
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import gc
+import json
+import mmap
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import attacks, jail, landlock, libc, program, seccomp
+from .candidate import run_candidate
+from .confine import Layers
+from .tester import run_tester
+from .watch import Child, Watch, can_tell
+
+RULES_FD = 250
+EVERY_FD = 1 << 16
+TESTER_UID = 500
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+MESSAGE = 1 << 20
+
+Body = Callable[[dict[str, int], int], None]
+
+
+class Server:
+    """One fork server: set up once, then one job after the other."""
+
+    def __init__(self, control: socket.socket, host: int, setup: dict[str, Any]) -> None:
+        self.control = control
+        self.host = host
+        self.setup = setup
+        self.layers = Layers()
+        self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
+        self.null = os.open("/dev/null", os.O_RDWR)
+
+    def prepare(self) -> dict[str, Any]:
+        """Import, build the layers, try the attacks; what the trainer is told of it."""
+        preload(self.setup["preload"], self.setup["visible"], self.setup["packages"])
+        if self.setup["jail"]:
+            jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"])
+        if self.setup["landlock"]:
+            rules = landlock.ruleset([*self.setup["readable"], *self.setup["beside"], *DEVICES])
+            self.layers.rules = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, RULES_FD)
+            os.close(rules)
+        abi = landlock.version() if self.setup["landlock"] else 0
+        self.layers.uid = self.setup["uid"]
+        self.layers.threads = _tasks_of_the_machine() + 256
+        can_tell()
+        libc.prctl(libc.SET_DUMPABLE, 0)
+        if self.setup["seccomp"]:
+            own, self.layers.filter = seccomp.filters(seccomp.Profile(open_files=self.setup["open_files"]))
+            libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
+            own.apply()
+        worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
+        gc.collect()
+        gc.freeze()
+        return {
+            "ready": True,
+            "attacks": worked,
+            "landlock": abi,
+            "missing": self._unreadable(),
+        }
+
+    def _unreadable(self) -> bool:
+        """Whether a child could not import a module that was not imported before the fork."""
+        child = os.fork()
+        if child == 0:
+            try:
+                self.layers.apply(attacks.LIMITS)
+                with open(os.__file__, "rb") as file:
+                    os._exit(0 if file.read(1) else 1)
+            except BaseException:  # noqa: BLE001  whatever it was, it cannot
+                os._exit(1)
+        return os.waitpid(child, 0)[1] != 0
+
+    def serve(self) -> None:
+        """Answer requests until the trainer has gone."""
+        while True:
+            try:
+                message, ancillary, _, _ = self.control.recvmsg(MESSAGE, socket.CMSG_SPACE(16 * 4))
+            except OSError:
+                return
+            if not message:
+                return
+            descriptors = array.array("i")
+            for _, _, data in ancillary:
+                descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+            try:
+                answer = self.job(json.loads(message), list(descriptors))
+            except OSError as error:
+                answer = {"fault": str(error)}
+            finally:
+                for fd in descriptors:
+                    os.close(fd)
+            self.control.send(json.dumps(answer).encode())
+
+    def job(self, request: dict[str, Any], given: list[int]) -> dict[str, Any]:
+        """Run one job's children to their end."""
+        limits = request["limits"]
+        marks, said = os.pipe()
+        opened = [marks, said]
+        children: list[Child] = []
+        try:
+            for name, body, descriptors in getattr(self, "_" + request["op"])(given, said, opened):
+                children.append(self._fork(name, body, descriptors, limits))
+            os.close(said)
+            opened.remove(said)
+            return Watch(children, marks, limits, [self.host]).run()
+        except BaseException:
+            for child in children:
+                child.end()
+            raise
+        finally:
+            for fd in opened:
+                os.close(fd)
+
+    # each says which children a job has: (name, what it runs, its descriptors by their name there)
+
+    def _stdio(self, given: list[int], said: int, opened: list[int]) -> Any:
+        job, stdin, stdout, stderr = given
+        yield "candidate", program.run_stdio, {"stdin": stdin, "stdout": stdout, "stderr": stderr, "job": job}
+
+    def _calls(self, given: list[int], said: int, opened: list[int]) -> Any:
+        job, records = given
+        yield "candidate", program.run_calls, self._quiet(job) | {"records": records, "marks": said}
+
+    def _tests(self, given: list[int], said: int, opened: list[int]) -> Any:
+        job, tests, records = given
+        there, ask = os.pipe()
+        back, answer = os.pipe()
+        opened += [there, ask, back, answer]
+        yield "candidate", run_candidate, self._quiet(job) | {"reads": there, "writes": answer}
+        yield "tester", run_tester, self._quiet(tests) | {
+            "reads": back, "writes": ask, "records": records, "marks": said,
+        }  # fmt: skip
+        for fd in (there, ask, back, answer):
+            os.close(fd)
+            opened.remove(fd)
+
+    def _quiet(self, job: int) -> dict[str, int]:
+        return {"stdin": self.null, "stdout": self.null, "stderr": self.null, "job": job}
+
+    def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> Child:
+        slot = name == "tester"
+        self.confined[slot] = 0
+        pid = os.fork()
+        if pid == 0:
+            self._child(name, body, descriptors, limits)
+        return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
+
+    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> None:
+        """In the child: only its own descriptors, then the layers, then the work. Never returns."""
+        try:
+            places = _place(descriptors)
+            os.closerange(len(places), RULES_FD)
+            os.closerange(RULES_FD + 1, EVERY_FD)
+            self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
+            self.confined[name == "tester"] = 1
+            self.confined.close()  # from here on the child cannot unsay it
+            body(places, places["job"])
+        except BaseException:  # noqa: BLE001  a child never goes back into the server's loop
+            os._exit(attacks.CANNOT)
+        os._exit(0)
+
+
+def _place(descriptors: dict[str, int]) -> dict[str, int]:
+    """Move the descriptors to 0, 1, 2 ...; by name, where each is."""
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in descriptors.values()]
+    for i, fd in enumerate(high):
+        os.dup2(fd, i)
+    return {name: i for i, name in enumerate(descriptors)}
+
+
+def _tasks_of_the_machine() -> int:
+    """The tasks of all users together: a limit above it lets this user make a few more, and no bomb."""
+    try:
+        with open("/proc/loadavg") as file:
+            return int(file.read().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 4096
+
+
+def preload(modules: list[str], visible: list[str], packages: list[str]) -> None:
+    """Import what programs are likely to import, once, before the forks; from the `visible` folders also packages."""
+    sys.path += visible
+    for name in (*modules, *packages):
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+
+
+def main() -> None:
+    """Serve the trainer that started this process: its socket is descriptor 3, what it wants is the first message."""
+    control = socket.socket(fileno=3)
+    host = os.pidfd_open(os.getppid())
+    os.closerange(4, host)
+    os.closerange(host + 1, EVERY_FD)
+    os.chdir("/")
+    setup = json.loads(control.recv(MESSAGE))
+    if os.getppid() != setup["host"]:
+        os._exit(0)
+    server = Server(control, host, setup)
+    try:
+        answer = server.prepare()
+    except (OSError, ValueError) as error:
+        answer = {"fault": f"{type(error).__name__}: {error}"}
+    control.send(json.dumps(answer).encode())
+    if answer.get("ready"):
+        server.serve()
+    os._exit(0)

@@ -1,0 +1,129 @@
+"""Requests in, batches to the Engine: whatever has come while one batch is scored is the next one.
+
+No request waits for others, and under load batches grow by themselves. A request that comes again with the same key is
+the same request: it gets the first one's answer, and nothing is scored twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from assay.engine import Engine, needs_loop, score
+from assay.reward import RewardFunction
+from assay.types import Outcome, RewardOutput, Trajectory
+
+REMEMBERED = 10_000
+"""How many finished requests are kept for those that come again."""
+LANES_WAITING = 16
+"""Batches at once for a reward that mostly waits (a judge); one that computes gets one."""
+
+
+class Full(Exception):
+    """The queue has no room; come again in `retry_after` seconds."""
+
+    def __init__(self, rows: int, retry_after: int) -> None:
+        super().__init__(f"the queue is full: {rows} rows are waiting")
+        self.retry_after = retry_after
+
+
+class Closed(Exception):
+    """The server is shutting down and takes nothing new."""
+
+
+@dataclass(slots=True)
+class _Job:
+    rows: Sequence[Trajectory]
+    step: int | None
+    done: asyncio.Future[list[RewardOutput]]
+
+
+@dataclass
+class Batcher:
+    """Scores what is given to it, in batches, in threads of its own."""
+
+    reward: RewardFunction
+    engine: Engine = field(default_factory=Engine)
+    batch_rows: int = 1024
+    """The most rows of a batch."""
+    queue_rows: int = 16_384
+    """The most rows that may wait."""
+    merge: bool = True
+    """Whether rows of several requests may stand in one batch. Not for rewards that look at a group."""
+
+    def __post_init__(self) -> None:
+        self._waiting: deque[_Job] = deque()
+        self._known: OrderedDict[str, asyncio.Future[list[RewardOutput]]] = OrderedDict()
+        self._running: set[asyncio.Task[None]] = set()
+        self._lanes = LANES_WAITING if needs_loop(self.reward) else 1
+        self._threads = ThreadPoolExecutor(self._lanes, thread_name_prefix="assay-serve")
+        self._closed = False
+        self.waiting_rows = 0
+
+    async def score(self, rows: Sequence[Trajectory], step: int | None = None, key: str = "") -> list[RewardOutput]:
+        """One output for each row. Raises `Full` or `Closed` without having taken anything."""
+        if key and (known := self._known.get(key)):
+            return await asyncio.shield(known)
+        if self._closed:
+            raise Closed("the server is shutting down")
+        if self.waiting_rows and self.waiting_rows + len(rows) > self.queue_rows:
+            raise Full(self.waiting_rows, retry_after=1)
+        job = _Job(rows, step, asyncio.get_running_loop().create_future())
+        if key:
+            self._remember(key, job.done)
+        self._waiting.append(job)
+        self.waiting_rows += len(rows)
+        self._start()
+        # a caller that goes away does not take the answer from one that asks again
+        return await asyncio.shield(job.done)
+
+    async def close(self) -> None:
+        """Take nothing new, finish what was taken."""
+        self._closed = True
+        while self._running:
+            await asyncio.wait(self._running)
+        self._threads.shutdown()
+
+    def _remember(self, key: str, done: asyncio.Future[list[RewardOutput]]) -> None:
+        self._known[key] = done
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._lanes:
+            task = asyncio.create_task(self._run(self._next()))
+            self._running.add(task)
+            task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._start()
+
+    def _next(self) -> list[_Job]:
+        jobs = [self._waiting.popleft()]
+        rows = len(jobs[0].rows)
+        while self.merge and self._waiting and self._waiting[0].step == jobs[0].step:
+            if rows + len(self._waiting[0].rows) > self.batch_rows:
+                break
+            jobs.append(self._waiting.popleft())
+            rows += len(jobs[-1].rows)
+        self.waiting_rows -= rows
+        return jobs
+
+    async def _run(self, jobs: list[_Job]) -> None:
+        rows = [row for job in jobs for row in job.rows]
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._score, rows, jobs[0].step)
+        await asyncio.wait([work])
+        error = work.exception()  # a reward's own failures are in the outputs; this would be the Engine's
+        said = f"the engine failed: {type(error).__name__}: {error}"
+        outputs = work.result() if error is None else [RewardOutput.failed(Outcome.INFRA_ERROR, said) for _ in rows]
+        start = 0
+        for job in jobs:
+            job.done.set_result(outputs[start : start + len(job.rows)])
+            start += len(job.rows)
+
+    def _score(self, rows: list[Trajectory], step: int | None) -> list[RewardOutput]:
+        return score(self.reward, rows, step=step, engine=self.engine)

@@ -1,0 +1,187 @@
+r"""Where a response states its final answer. Pure text to value: nothing here knows mathematics or rewards.
+
+`final_answer` reads a response the way a careful person does: what is inside `<think>` is not said, the last explicit
+statement counts, a statement that is denied or only supposed does not, and two statements in one breath are kept side
+by side so that the caller can refuse a hedge.
+
+    >>> final_answer(r"<think>is it 8?</think> So we get \boxed{\frac{3}{4}}.").text
+    '\\frac{3}{4}'
+    >>> final_answer(r"The answer is not \boxed{7}.") is None
+    True
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from assay.text.boxes import MOST_BOXES, Span, boxed, last_boxed
+from assay.text.denied import denied
+from assay.text.stated import spoken_answer
+from assay.text.unmarked import unfence, unmarked
+
+
+@dataclass(slots=True)
+class FinalAnswer:
+    """What a response states as its answer."""
+
+    text: str
+    """The answer as written, without the box, the tag or the dollars."""
+    how: str
+    """What marks it: `boxed`, `answer tag`, `####`, `stated`, `bold`, `math`, `equation`, `number` or `bare`."""
+    rivals: tuple[str, ...] = ()
+    """Other answers stated in the same breath; a strict reader refuses when they differ."""
+
+    @property
+    def stated(self) -> bool:
+        """Whether it is marked as the answer, and not merely the last value in sight."""
+        return self.how in ("boxed", "answer tag", "####", "stated")
+
+
+_THINK = ("think", "thinking", "thought", "reasoning", "scratchpad")
+_STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)\|>|</s>|<end_of_turn>")
+
+
+def after_thinking(response: str) -> str:
+    """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
+    if "<" not in response:
+        return response
+    text = response
+    for tag in _THINK:
+        end = text.rfind(f"</{tag}>")
+        if end >= 0:
+            text = text[end + len(tag) + 3 :]
+        start = text.find(f"<{tag}>")
+        if start >= 0:
+            text = text[:start]
+    if "<|" in text or "</s>" in text or "<end_of" in text:
+        stop = _STOP.search(text)
+        if stop:
+            text = text[: stop.start()]
+    return text
+
+
+def thinking(response: str) -> str | None:
+    """The text inside the first closed `<think>` block; None where there is none."""
+    return tagged(response, "think")
+
+
+def tagged(text: str, tag: str) -> str | None:
+    """The text inside the last closed `<tag>...</tag>`; None where there is none."""
+    end = text.rfind(f"</{tag}>")
+    start = text.rfind(f"<{tag}>", 0, end) if end >= 0 else -1
+    return text[start + len(tag) + 2 : end] if start >= 0 else None
+
+
+_HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|alternatively|could|either|alternately)\b", re.I)
+_AND = re.compile(r"\b(?:and|or)\b|[,;&]", re.I)
+_JOINT = re.compile(
+    r"(?:[\s$,;.&:]|\\[()\[\],;!:]|\\q?quad\b|\\text\w*\s*\{|\}|\*"
+    r"|\b(?:and|or|also|maybe|perhaps|possibly|even|alternatively|it|could|be|either|for|part|case|the|is|with|when)\b"
+    r"|\([a-z0-9]\)|\b[A-Za-z]\w?(?:_\{?\w+\}?)?\s*(?:=|:))*",
+    re.I,
+)
+
+
+def _joined(text: str, last: Span) -> tuple[str, tuple[str, ...]]:
+    """The boxes that are said in one breath with the last one: the list they make, and its parts."""
+    parts, current, hedged = [last.inner], last, False
+    for _ in range(MOST_BOXES):
+        if "\\boxed" not in text[max(0, current.start - 400) : current.start]:
+            break
+        earlier = last_boxed(text, current.start)
+        if earlier is None or earlier.end > current.start:
+            break
+        gap = text[earlier.end : current.start]
+        if len(gap) > 80 or not _AND.search(gap) or not _JOINT.fullmatch(gap):
+            break
+        hedged = hedged or bool(_HEDGE.search(gap))
+        parts.append(earlier.inner)
+        current = earlier
+    parts.reverse()
+    return ", ".join(parts), tuple(parts[:-1])
+
+
+def final_answer(response: str) -> FinalAnswer | None:
+    r"""What a response states as its final answer; None where it states none.
+
+    >>> final_answer("2 + 2 = 4. The answer is 4.")
+    FinalAnswer(text='4', how='stated', rivals=())
+    >>> final_answer(r"\boxed{8} or maybe \boxed{7}").rivals
+    ('8',)
+    """
+    text = after_thinking(response)
+    if "</answer>" in text:
+        found = _from_tags(text)
+        if found:
+            return found
+    box = _last_good_box(text)
+    spoken = spoken_answer(text) if box is None or len(text) - box.end > 8 else None
+    if box is not None:
+        return _said_after(text, box, spoken) if spoken is not None and spoken.start > box.start else _boxed(text, box)
+    if spoken is not None:
+        return FinalAnswer(unfence(spoken.inner), spoken.how)
+    if "\\boxed{" in text:
+        return None  # every box is denied, and nothing else is stated
+    found = unmarked(text)
+    return FinalAnswer(*found) if found else None
+
+
+def _boxed(text: str, box: Span) -> FinalAnswer:
+    joined, rivals = _joined(text, box)
+    return FinalAnswer(joined if rivals else _with_unit(text, box), "boxed", rivals)
+
+
+def _said_after(text: str, box: Span, spoken: Span) -> FinalAnswer:
+    """A statement behind the last box, which counts where it is a value and not a remark."""
+    if "\\boxed" in text[spoken.start : spoken.end + 8]:
+        return _boxed(text, box)
+    if not _VALUE_MARK.search(spoken.inner) and (_VALUE_MARK.search(box.inner) or spoken.inner.count(" ") > 3):
+        return _boxed(text, box)
+    rivals = (box.inner,) if spoken.start - box.end < 12 else ()
+    return FinalAnswer(spoken.inner, spoken.how, rivals)
+
+
+_VALUE_MARK = re.compile(r"[\d$\\]")
+
+
+def _with_unit(text: str, box: Span) -> str:
+    """The box, with a per cent sign that stands just behind it."""
+    after = text[box.end : box.end + 3].lstrip()
+    return box.inner + "\\%" if after.startswith(("\\%", "%")) else box.inner
+
+
+def _last_good_box(text: str) -> Span | None:
+    if "\\boxed" not in text and "\\fbox" not in text:
+        return None
+    limit = len(text)
+    for _ in range(8):
+        span = last_boxed(text, limit)
+        if span is None or not denied(text, span.start, span.end):
+            return span
+        limit = span.start
+    return None
+
+
+def _from_tags(text: str) -> FinalAnswer | None:
+    end = text.rfind("</answer>")
+    start = text.rfind("<answer>", 0, end)
+    if start < 0:
+        return None
+    inner = text[start + 8 : end].strip()
+    if not inner:
+        return None
+    earlier_end = text.rfind("</answer>", 0, start)
+    earlier = text.rfind("<answer>", 0, earlier_end) if earlier_end >= 0 else -1
+    rivals = (text[earlier + 8 : earlier_end].strip(),) if earlier >= 0 else ()
+    if "\\boxed" in inner:
+        box = _last_good_box(inner)
+        if box is not None:
+            joined, more = _joined(inner, box)
+            return FinalAnswer(joined, "answer tag", rivals + more)
+    if len(inner) > 60 and (spoken := spoken_answer(inner)):
+        return FinalAnswer(spoken.inner, "answer tag", rivals)
+    return FinalAnswer(unfence(inner), "answer tag", rivals)
+
+
+__all__ = ["FinalAnswer", "after_thinking", "boxed", "final_answer", "tagged", "thinking"]

@@ -1,0 +1,115 @@
+"""Which language a text is in: by its script where the script says it, else by py3langid (extra `text`)."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from assay.errors import ConfigError, did_you_mean, require
+from assay.text.fences import code_spans
+from assay.text.measure import SCRIPTS, script_counts
+
+OWN_SCRIPT = {
+    "bn": ("bengali",),
+    "el": ("greek",),
+    "gu": ("gujarati",),
+    "he": ("hebrew",),
+    "hy": ("armenian",),
+    "ja": ("han", "hiragana", "katakana"),
+    "ka": ("georgian",),
+    "km": ("khmer",),
+    "kn": ("kannada",),
+    "ko": ("hangul",),
+    "lo": ("lao",),
+    "ml": ("malayalam",),
+    "my": ("burmese",),
+    "pa": ("gurmukhi",),
+    "ta": ("tamil",),
+    "te": ("telugu",),
+    "th": ("thai",),
+    "zh": ("han",),
+}
+"""Languages that their script tells: of the languages written in it, each is by far the most written."""
+
+_MATH = re.compile(r"\$\$[^$]*\$\$|\$[^$\n]*\$|\\\((?:[^\\\n]|\\(?![()]))*+\\\)|https?://\S+|</?[a-z_]{1,20}>")
+_CODE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[^\n]*$|`[^`\n]*`", re.MULTILINE)
+_PIECES = 40
+_PIECE = 1000  # characters of a text that are classified at once, and how many such pieces at most
+
+
+def prose(text: str) -> str:
+    """The text without code, formulas, links and tags, whose letters are Latin in any language."""
+    spans = code_spans(text)
+    starts, ends = [0, *(end for _, _, end in spans)], [*(start for _, start, _ in spans), len(text)]
+    text = " ".join(text[a:b] for a, b in zip(starts, ends, strict=True))
+    return _MATH.sub(" ", _CODE.sub(" ", text))
+
+
+def language_shares(text: str) -> dict[str, float]:
+    """The share of each language in a text of letters, classified by paragraph; of a long text at even distances.
+
+    Example:
+        >>> language_shares("This is an English sentence, and quite a plain one.")
+        {'en': 1.0}
+    """
+    classify = _classifier()
+    pieces = [piece for paragraph in text.split("\n") for piece in _cut(paragraph) if any(c.isalpha() for c in piece)]
+    step = max(1, len(pieces) // _PIECES)
+    weights: dict[str, int] = {}
+    for piece in pieces[::step]:
+        language = classify(piece)[0]
+        weights[language] = weights.get(language, 0) + sum(script_counts(piece).values())
+    total = sum(weights.values())
+    return {language: weight / total for language, weight in weights.items()} if total else {}
+
+
+def share_of_language(text: str, language: str) -> float:
+    """The share of a text that is in a language (an ISO 639-1 code), from 0 to 1."""
+    scripts = OWN_SCRIPT.get(language)
+    if scripts is None:
+        return language_shares(text).get(language, 0.0)
+    counts = script_counts(text)
+    kana = counts.get("hiragana", 0) + counts.get("katakana", 0)
+    if language == "ja" and not kana:
+        return 0.0  # Han alone is Chinese
+    if language == "zh" and kana:
+        counts = {**counts, "han": max(0, counts.get("han", 0) - 2 * kana)}  # kana make the characters around Japanese
+    total = sum(script_counts(text).values())
+    return sum(counts.get(s, 0) for s in scripts) / total if total else 0.0
+
+
+def main_script(text: str) -> str:
+    """The script that most letters are of; empty where there is no letter."""
+    counts = script_counts(text)
+    return max(counts, key=lambda name: counts[name]) if counts else ""
+
+
+def check_language(language: str) -> None:
+    """Refuse what is no language that can be told."""
+    if language not in OWN_SCRIPT and language not in (known := _languages()):
+        raise ConfigError(
+            f"needed a language as ISO 639-1 code (en, de, zh ...); found {language!r}.{did_you_mean(language, known)}"
+        )
+
+
+def check_script(script: str) -> None:
+    """Refuse what is no script that is told apart."""
+    if script not in SCRIPTS:
+        raise ConfigError(f"needed a script of {', '.join(SCRIPTS)}; found {script!r}.{did_you_mean(script, SCRIPTS)}")
+
+
+def _cut(paragraph: str) -> list[str]:
+    return [paragraph[i : i + _PIECE] for i in range(0, len(paragraph), _PIECE)]
+
+
+@functools.cache
+def _classifier() -> Callable[[str], tuple[str, Any]]:
+    return require("py3langid", "text", "telling a language").classify
+
+
+@functools.cache
+def _languages() -> frozenset[str]:
+    rank = require("py3langid", "text", "telling a language").rank
+    return frozenset(str(language) for language, _ in rank("a"))

@@ -1,0 +1,165 @@
+"""A reward model trained on preferences, over TRL's RewardTrainer."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError, require
+
+Turns = list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Two answers to one prompt, the better one first. One real row:
+
+    {"prompt": "What is 2 + 2?", "chosen": "4", "rejected": "5", "category": "math"}
+    """
+
+    prompt: str
+    chosen: str
+    rejected: str
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a reward model is trained."""
+
+    epochs: float = 1.0
+    steps: int = 0
+    """0: as many as the epochs take."""
+    batch: int = 16
+    learning_rate: float = 1e-5
+    held_out: float = 0.1
+    """The share of the preferences that is kept for the evaluation."""
+    max_length: int = 1024
+    center: float = 0.01
+    """How strongly scores are drawn to zero on average."""
+    seed: int = 0
+    trl: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Any further argument of TRL's RewardConfig."""
+
+
+def read_preferences(path: str | Path) -> list[Preference]:
+    """Preferences from a JSONL file: `prompt`, `chosen`, `rejected`, each a text or messages; perhaps `category`."""
+    found: list[Preference] = []
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                found.append(_preference(row))
+            except (ValueError, TypeError, KeyError) as error:
+                raise InputError(
+                    f"{path}, line {number}: needed a preference with 'prompt', 'chosen' and 'rejected' ({error})."
+                ) from None
+    if not found:
+        raise InputError(f"{path} holds no preferences.")
+    return found
+
+
+def _preference(row: Mapping[str, Any]) -> Preference:
+    category = str(row.get("category") or row.get("subset") or "")
+    chosen, rejected = _text(row["chosen"]), _text(row["rejected"])
+    prompt = _text(row["prompt"]) if row.get("prompt") is not None else _asked(row["chosen"])
+    return Preference(prompt, chosen, rejected, category)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = value[-1]["content"]
+    if not isinstance(value, str):
+        raise TypeError(f"a text or messages, found {type(value).__name__}")
+    return value
+
+
+def _asked(turns: Any) -> str:
+    if not isinstance(turns, list):
+        raise KeyError("prompt")
+    return "\n\n".join(str(turn["content"]) for turn in turns[:-1])
+
+
+def train_reward_model(
+    preferences: Sequence[Preference], base: str | Path, output: str | Path, recipe: Recipe | None = None
+) -> dict[str, float]:
+    """Train a reward model from a base model (a folder or a hub name), save it, and return its figures."""
+    recipe = recipe or Recipe()
+    trl: Any = require("trl", "train", "training a reward model")
+    datasets: Any = require("datasets", "train", "training a reward model")
+    train, held = split(preferences, recipe.held_out, recipe.seed)
+    tokenizer = require("transformers", "train", "training a reward model").AutoTokenizer.from_pretrained(str(base))
+    chat = bool(getattr(tokenizer, "chat_template", None))
+    rows = [[_as_trl(p, chat) for p in part] for part in (train, held)]
+    given = datasets.Dataset.from_list(rows[0])
+    kept = datasets.Dataset.from_list(rows[1]) if rows[1] else None
+    trainer = trl.RewardTrainer(
+        model=str(base),
+        args=_arguments(trl, recipe, output, evaluated=kept is not None),
+        train_dataset=given,
+        eval_dataset=kept,
+        processing_class=tokenizer,
+    )
+    outcome = trainer.train()
+    figures = {"train_loss": float(outcome.training_loss), "train_pairs": float(len(train))}
+    if kept is not None:
+        told = trainer.evaluate()
+        figures |= {"held_out_pairs": float(len(held)), "held_out_accuracy": float(told["eval_accuracy"])}
+    trainer.save_model(str(output))
+    tokenizer.save_pretrained(str(output))
+    return figures
+
+
+def split(preferences: Sequence[Preference], share: float, seed: int) -> tuple[list[Preference], list[Preference]]:
+    """Training and held-out preferences. A prompt is on one side only, or the accuracy would flatter."""
+    prompts = sorted({p.prompt for p in preferences})
+    if len(prompts) < 2 or share <= 0:
+        return list(preferences), []
+    random.Random(seed).shuffle(prompts)
+    kept = set(prompts[: max(1, round(share * len(prompts)))])
+    return [p for p in preferences if p.prompt not in kept], [p for p in preferences if p.prompt in kept]
+
+
+def _as_trl(preference: Preference, chat: bool) -> dict[str, Any]:
+    if not chat:
+        return {"prompt": preference.prompt, "chosen": preference.chosen, "rejected": preference.rejected}
+
+    def turn(role: str, text: str) -> Turns:
+        return [{"role": role, "content": text}]
+
+    return {
+        "prompt": turn("user", preference.prompt),
+        "chosen": turn("assistant", preference.chosen),
+        "rejected": turn("assistant", preference.rejected),
+    }
+
+
+def _arguments(trl: Any, recipe: Recipe, output: str | Path, evaluated: bool) -> Any:
+    torch: Any = require("torch", "train", "training a reward model")
+    gpu = torch.cuda.is_available()
+    own: dict[str, Any] = {
+        "output_dir": str(output),
+        "num_train_epochs": recipe.epochs,
+        "max_steps": recipe.steps or -1,
+        "per_device_train_batch_size": recipe.batch,
+        "per_device_eval_batch_size": recipe.batch,
+        "learning_rate": recipe.learning_rate,
+        "max_length": recipe.max_length,
+        "center_rewards_coefficient": recipe.center,
+        "seed": recipe.seed,
+        "use_cpu": not gpu,
+        "bf16": gpu and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": gpu,
+        "dataloader_pin_memory": gpu,
+        "report_to": "none",
+        "save_strategy": "no",
+        "eval_strategy": "no",
+        "logging_steps": 50,
+    }
+    return trl.RewardConfig(**{**own, **recipe.trl})
