@@ -16,7 +16,7 @@ from typing import Any
 
 from assay.analyze.table import Chunk, Table, assemble, measure
 from assay.errors import InputError, did_you_mean, require
-from assay.record import Run, to_json
+from assay.record import Run, stopped_header, to_json
 from assay.rollouts import Row
 
 STRIDE = 1 << 22
@@ -72,6 +72,10 @@ class Source:
         """Whether the Run is still being written."""
         return not self.path.is_file()
 
+    def header(self) -> dict[str, Any]:
+        """What the Run says of itself; of one that is still being written, what it said at its start."""
+        return Run(self.path).header or stopped_header(self.path) or {}
+
     def left(self) -> int:
         """How much has not been measured yet: bytes of JSONL, of Parquet an estimate of them."""
         size = sum(file.stat().st_size for file in self.files())
@@ -94,7 +98,7 @@ class Source:
 
     def table(self, workers: int = 2) -> Table:
         """The whole Run as columns. A large file is measured by several processes."""
-        header = Run(self.path).header
+        header = self.header()
         if workers > 1 and self.left() > ALONE:
             # spawned, not forked: polars and numpy own threads that a fork would leave in the middle of something
             context = multiprocessing.get_context("spawn")

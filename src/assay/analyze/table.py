@@ -6,6 +6,7 @@ looks at them (`assay.analyze.source`).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
 from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values
-from assay.errors import require
+from assay.errors import InputError, require
 from assay.record import OWN_COLUMNS
 from assay.rollouts import Row
 from assay.types import Outcome, Trajectory
@@ -171,8 +172,7 @@ class _Columns:
         add["group"].append(place[0])
         add["numbers"].append(found.numbers)
         add["bits"].append(found.bits)
-        said = f"{t.prompt}\0{t.response}".encode("utf-8", "replace")
-        add["key"].append(int.from_bytes(blake2b(said, digest_size=8).digest(), "little"))
+        add["key"].append(key_of(t.prompt, t.response))
         add["signature"].append(signature(t.response))
         if detail["reward"] is None:
             self._note(detail.get("error") or "no reward given")
@@ -251,10 +251,6 @@ _CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 
 def detail_of(row: Row) -> dict[str, Any]:
     """The whole output of a row, as plain data."""
-    import json
-
-    from assay.errors import InputError
-
     detail = row.get("detail")
     if isinstance(detail, str):
         return json.loads(detail)
@@ -265,19 +261,30 @@ def detail_of(row: Row) -> dict[str, Any]:
     )
 
 
+def key_of(prompt: str, response: str) -> int:
+    """A number that is the same for the same prompt and response, in any Run."""
+    said = f"{prompt}\0{response}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little")
+
+
 def trajectory_of(row: Row) -> Trajectory:
     """The rollout of a row, without what the scoring added."""
-    from assay.record import _maybe_json
-
-    mine = {
-        k.removeprefix("input/"): _maybe_json(v) if k in _NESTED else v
-        for k, v in row.items()
-        if k not in OWN_COLUMNS and not k.startswith("reward/")
-    }
-    return Trajectory.of(mine)
+    own = {k.removeprefix("input/"): v for k, v in row.items() if k not in OWN_COLUMNS and not k.startswith("reward/")}
+    for column in _NESTED:
+        value = own.get(column)
+        if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":  # Parquet keeps nested cells as text
+            own[column] = _unpacked(value)
+    return Trajectory.of(own)
 
 
-_NESTED = frozenset({"messages", "prompt", "response", "completion", "metadata", "ground_truth"})
+_NESTED = ("messages", "prompt", "response", "completion", "metadata", "ground_truth")
+
+
+def _unpacked(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass

@@ -15,7 +15,6 @@ from assay.analyze.source import Source
 from assay.analyze.study import study
 from assay.analyze.table import Array, Assembly, Table
 from assay.errors import AssayError, InputError
-from assay.record import Run
 from assay.report.plain import study_as_data
 
 FIRST = 1 << 20
@@ -73,7 +72,7 @@ class Growing:
 
     def start(self) -> None:
         """Measure the first rows now, and the others in the background."""
-        self._whole.header = Run(self.source.path).header
+        self._whole.header = self.source.header()
         for chunk in self.source.more(FIRST):
             self._whole.add(chunk)
             break
