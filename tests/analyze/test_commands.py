@@ -55,7 +55,7 @@ def test_compare_two_runs(hacked_run, tmp_path, capsys):
     from assay.record import RunWriter
 
     with RunWriter(tmp_path / "b.jsonl", {}) as other:
-        other.write(made, assay.score(planted.right, made))
+        other.write(made, assay.score(planted.form, made))
     code, out, _ = run(capsys, "compare", hacked_run, tmp_path / "b.jsonl")
     assert code == 0
     assert "2,000 rollouts in both" in out

@@ -68,7 +68,7 @@ def test_a_loop_is_repetition_and_prose_is_not():
 
 def test_a_prompt_said_again_is_an_echo():
     prompt = "A farmer has seventeen sheep and all but nine of them run away. How many are left?"
-    assert number("echo", prompt + " " + prompt, prompt) == 1.0
+    assert number("echo", prompt + " " + prompt, prompt) > 0.98
     assert number("echo", "Nine are left.", prompt) == 0.0
 
 

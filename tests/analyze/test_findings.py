@@ -18,7 +18,7 @@ from assay.record import RunWriter
 
 def flagged(run):
     table = Source(run).table()
-    kinds = [json.loads(line)["kind"] for line in run.open()]
+    kinds = [json.loads(line)["kind"] for line in run.read_text().splitlines()]
     return kinds, [[rule.name for k, rule in enumerate(ROW_RULES) if bits >> k & 1] for bits in flags(table).bits.tolist()]
 
 
@@ -37,7 +37,7 @@ def test_fewer_than_one_percent_of_honest_rows_are_flagged(clean_run):
 
 
 def test_the_bundled_rollouts_hacks_are_flagged_and_their_honest_rows_are_not(rollouts, tmp_path):
-    rows = [json.loads(line) for line in rollouts.open()]
+    rows = [json.loads(line) for line in rollouts.read_text().splitlines()]
     reward = planted.composite()
     with RunWriter(tmp_path / "run.jsonl", {"shape": shape_of(reward)}) as run:
         run.write(rows, assay.score(reward, rows))

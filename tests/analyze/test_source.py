@@ -144,7 +144,7 @@ def test_near_duplicates_find_each_other_and_others_do_not():
     texts = [planted.remarks(r, 8) for _ in range(30)]
     texts += [texts[3].replace("number", "figure", 1), texts[3][:-10]]
     signatures = np.frombuffer(b"".join(map(signature, texts)), dtype="<u4").reshape(-1, 16)
-    found = clusters(signatures, np.arange(len(texts)), alike=0.6)
+    found = clusters(signatures, np.arange(len(texts)))
     assert found[3] >= 0
     assert found[3] == found[30] == found[31]
     assert (found[:3] < 0).all()

@@ -75,13 +75,14 @@ def budget_of(text: str, rows: int) -> int:
 
 
 def stratified(reward: Array, budget: int, bands: int = 5, seed: int = 0) -> list[tuple[Array, Array]]:
-    """Bands of rewards from low to high, each as (all its rows, those to look at).
+    """Bands of rewards of equal width from low to high, each as (all its rows, those to look at).
 
     Every band gets the same number as far as it has them, for where few rows are a plain sample would see none.
     """
     np = numpy()
     rows = np.flatnonzero(reward == reward)
-    edges = np.unique(np.quantile(reward[rows], np.linspace(0, 1, bands + 1)[1:-1])) if len(rows) else np.zeros(0)
+    low, high = (float(reward[rows].min()), float(reward[rows].max())) if len(rows) else (0.0, 0.0)
+    edges = np.linspace(low, high, bands + 1)[1:-1] if high > low else np.zeros(0)
     place = np.searchsorted(edges, reward[rows], side="right")
     random = np.random.default_rng(seed)
     members = [rows[place == k] for k in range(len(edges) + 1) if (place == k).any()]
