@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.contract import Contract, Per
-from assay.engine import leaves
+from assay.engine import Engine, leaves
 from assay.engine import score as score_rows
 from assay.probe.example import with_response
 from assay.probe.rule import Finding, Severity, finding
@@ -100,8 +100,9 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
     if not all(leaf.contract.deterministic for leaf in leaves(trial.reward)):
         return
     rows = _rows(trial)
-    straight = _values(score_rows(trial.reward, rows, engine=trial.engine))
-    turned = _values(score_rows(trial.reward, rows[::-1], engine=trial.engine))[::-1]
+    whole = Engine()  # under the audit's deadline a batch would be cut into small ones; these rows are known to end
+    straight = _values(score_rows(trial.reward, rows, engine=whole))
+    turned = _values(score_rows(trial.reward, rows[::-1], engine=whole))[::-1]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, turned, strict=True)):
         said = "the order of the batch changes the rewards"
         yield finding(
@@ -110,7 +111,7 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
         return
     if any(call_of(leaf).per is Per.GROUP for leaf in leaves(trial.reward)):
         return  # it is declared to look at its group
-    alone = [_values(score_rows(trial.reward, [row], engine=trial.engine))[0] for row in rows]
+    alone = [_values(score_rows(trial.reward, [row], engine=whole))[0] for row in rows]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, alone, strict=True)):
         said = "a response scores differently alone than in a batch: its reward depends on its neighbours"
         fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): batches are split anywhere."

@@ -29,6 +29,8 @@ LIMIT = 4
 """How many examples are tried, where nobody says."""
 PLAIN_TIMEOUT, ASYNC_TIMEOUT = 3.0, 120.0
 """Seconds that one response may take, where the reward declares no deadline: a function's, and a judge's."""
+FEW = 4
+"""How many rows are scored first: where all of them time out, the rest would too."""
 TELLING = 0.05
 """Share of the scale by which the honest response must beat a wrong one, to be an example of anything."""
 MADE_UP_WINS = 0.25
@@ -132,8 +134,9 @@ class Trial:
                 if abs(earned - m.honest) > self.slack and self._is_same_to_it(case):
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
             case Expect.NOT_ABOVE:
-                if earned > m.honest + self.slack:
+                if earned > m.honest + self.slack and self.sense >= Sense.CONTENT:
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
+                return self._more_for_form(case, earned, m)
             case Expect.NO_GAIN:
                 if beside is not None and beside.reward is not None and self._gains(earned, beside.reward, m.honest):
                     said = f"it earns {earned:.3g}, a neutral text in its place {beside.reward:.3g}"
@@ -154,11 +157,8 @@ class Trial:
         said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
         sense = self.sense
         if sense < Sense.CONTENT:
-            # a reward of form cannot tell; that is said once, and only more than the honest one is news
-            if earned > m.honest + max(0.1 * self.scale, self.slack) and not self.builtin:
-                return self._found(case, earned, said, Severity.WARNING)
             self.paid_form[case.rule.name] += earned >= m.honest - self.slack
-            return None
+            return self._more_for_form(case, earned, m)
         floor = m.floor(sense)
         if m.honest - floor <= max(TELLING * self.scale, self.slack):
             return None  # this example tells nothing apart
@@ -168,6 +168,13 @@ class Trial:
             milder = Severity.WARNING if case.rule.severity is Severity.ERROR else Severity.NOTE
             return self._found(case, earned, f"{said}: more than half", milder)
         return None
+
+    def _more_for_form(self, case: Case, earned: float, m: Measured) -> Finding | None:
+        """A reward of form cannot tell; that is said once, and only clearly more than the honest one is news."""
+        if self.builtin or self.sense >= Sense.CONTENT or earned <= m.honest + max(0.1 * self.scale, self.slack):
+            return None
+        said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
+        return self._found(case, earned, said, Severity.WARNING)
 
     def _unscored(self, case: Case, output: RewardOutput) -> Finding | None:
         if output.outcome is Outcome.TIMEOUT:
@@ -203,7 +210,7 @@ def open_trial(
 ) -> Trial:
     """Measure a reward on examples (rows as for `assay.score`; without any, on a few that come along)."""
     reward = as_reward(reward)
-    own = rows_of(examples) if examples is not None else _builtin_rows(reward)
+    own = rows_of(examples) if examples is not None else builtin_rows(reward)
     if not own:
         raise InputError("needed at least one example row; found none.")
     waits = any(call_of(leaf).is_async for leaf in leaves(reward))
@@ -211,12 +218,22 @@ def open_trial(
     engine = Engine(timeout=seconds, quarantine=Path(tempfile.gettempdir()) / "assay-probe")
     grouped = any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
     trial = Trial(reward, [], {}, own, [], engine, seconds, 1.0, SLACK, builtin=examples is None, _grouped=grouped)
-    trial.own_outputs = score_rows(reward, own, engine=engine)
-    _choose_examples(trial, limit if examples is not None else 2 * limit)
+    few = score_rows(reward, own[:FEW], engine=engine)
+    if all(output.outcome is Outcome.TIMEOUT for output in few):
+        _give_up(trial, few[0].error)
+        return trial
+    trial.own_outputs = [*few, *score_rows(reward, own[FEW:], engine=engine)]
+    _choose_examples(trial, limit if examples is not None else len(own))
     _measure(trial)
     if examples is None:
-        trial.examples = _telling(trial)[:limit]
+        trial.examples, trial.troubles = _telling(trial)[:limit], []
+        trial.measured = {e.number: trial.measured[e.number] for e in trial.examples}
     return trial
+
+
+def _give_up(trial: Trial, reason: str) -> None:
+    fix = "Give it more time with --timeout, or find what it waits for."
+    trial.troubles.append(Finding("example/timeout", Severity.ERROR, reason, fix, id="example/timeout"))
 
 
 def score_responses(
@@ -232,7 +249,8 @@ def score_responses(
     return score_rows(reward, pairs, engine=engine)[1::2]
 
 
-def _builtin_rows(reward: RewardFunction) -> list[Trajectory]:
+def builtin_rows(reward: RewardFunction) -> list[Trajectory]:
+    """The examples that come along, as far as they have the columns that this reward needs."""
     from assay.probe.examples import EXAMPLES
 
     needed = {column for leaf in leaves(reward) for column in required_columns(leaf)}
