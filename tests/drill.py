@@ -44,6 +44,9 @@ class Entry:
         return {**copy.deepcopy(dict(self.honest)), **copy.deepcopy(dict(self.wrong)), "response": response}
 
 
+MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb"})
+"""Keys of metadata that are measured, and so never twice the same."""
+
 HOSTILE: dict[str, str] = {
     "empty": "",
     "blank": " \n\t ",
@@ -104,7 +107,13 @@ def sample(entry: Entry) -> list[Trajectory]:
 
 def outcomes(outputs: Sequence[RewardOutput]) -> list[tuple[Any, ...]]:
     """What of the outputs must be the same however they came about: all but the time they took."""
-    return [(o.reward, o.token_rewards, o.metadata, o.outcome, o.error) for o in outputs]
+    return [(o.reward, o.token_rewards, _timeless(o.metadata), o.outcome, o.error) for o in outputs]
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _timeless(v) for k, v in value.items() if k not in MEASURED}
+    return [_timeless(v) for v in value] if isinstance(value, list) else value
 
 
 def snapshot(trajectories: Sequence[Trajectory]) -> list[dict[str, Any]]:

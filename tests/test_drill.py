@@ -11,12 +11,29 @@ import time
 import pytest
 from drill import HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
 
+import assay
 from assay import Outcome, score
 
 ENTRIES = list(listed())
 NAMES = [f"{i}-{entry.name}" for i, entry in enumerate(ENTRIES)]
 
+NOT_LISTED = {
+    "LLMJudge": "needs a server; drilled against a local one in test_rewards_judge.py",
+    "RewardModel": "needs a model; drilled with one made on the spot in test_rewards_model.py",
+}
+
 every = pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
+
+
+def test_every_built_in_reward_is_listed_or_says_why_not() -> None:
+    built_in = [assay.__dict__.get(name) or getattr(assay, name) for name in assay.__all__]
+    classes = {
+        value.__name__
+        for value in built_in
+        if isinstance(value, type) and issubclass(value, assay.RewardFunction) and "rewards" in value.__module__
+    }
+    listed_classes = {type(entry.reward).__name__ for entry in ENTRIES}
+    assert classes - listed_classes - NOT_LISTED.keys() == set()
 
 
 @every

@@ -57,6 +57,10 @@ class Contract:
     columns: tuple[str, ...] = ()
     """Columns that it cannot do without; a function's come from its parameter names."""
 
+    def __post_init__(self) -> None:
+        if self.per is not None:
+            object.__setattr__(self, "per", Per(self.per))  # "group" is as good as Per.GROUP
+
 
 def declare(name: str = "", **declared: Any) -> Callable[[F], F]:
     """Mark a function with its `Contract`. The function itself is returned, unchanged.

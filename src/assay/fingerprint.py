@@ -92,15 +92,16 @@ def digest(value: Any) -> str:
 
 def _configuration(reward: RewardFunction) -> dict[str, Any]:
     hidden = {"children", "contract", "name", "__name__"}
+    parts = isinstance(reward, Composition)  # its parts have fingerprints of their own
     if dataclasses.is_dataclass(reward):
         names: Iterable[str] = [f.name for f in dataclasses.fields(reward)]
     else:
         names = [name for name in getattr(reward, "__dict__", {}) if not name.startswith("_")]
-    return {n: describe(getattr(reward, n, None)) for n in names if n not in hidden}
+    return {n: describe(getattr(reward, n, None), named=parts) for n in names if n not in hidden}
 
 
-def describe(value: Any, depth: int = 6) -> Any:
-    """A value as plain data that is the same in every process."""
+def describe(value: Any, depth: int = 6, named: bool = False) -> Any:
+    """A value as plain data that is the same in every process. Rewards in it whole, or by their names."""
     if value is None or isinstance(value, bool | int | float | str) and not isinstance(value, Enum):
         return value
     if depth == 0:
@@ -112,33 +113,33 @@ def describe(value: Any, depth: int = 6) -> Any:
     if isinstance(value, re.Pattern):
         return f"re:{cast('re.Pattern[Any]', value).pattern}"
     if isinstance(value, Mapping):
-        return {str(k): describe(v, depth - 1) for k, v in cast("Mapping[Any, Any]", value).items()}
+        return {str(k): describe(v, depth - 1, named) for k, v in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [describe(v, depth - 1) for v in cast("list[Any]", value)]
+        return [describe(v, depth - 1, named) for v in cast("list[Any]", value)]
     if isinstance(value, set | frozenset):
-        return sorted((describe(v, depth - 1) for v in cast("set[Any]", value)), key=str)
-    return _describe_object(value, depth)
+        return sorted((describe(v, depth - 1, named) for v in cast("set[Any]", value)), key=str)
+    return _describe_object(value, depth, named)
 
 
-def _describe_object(value: Any, depth: int) -> Any:
+def _describe_object(value: Any, depth: int, named: bool) -> Any:
     if isinstance(value, functools.partial):
-        return [describe(value.func, depth - 1), describe(value.args, depth - 1), describe(value.keywords, depth - 1)]
+        return [describe(value.func, depth - 1, named), describe(value.args, depth - 1, named), describe(value.keywords, depth - 1, named)]
     if isinstance(value, types.MethodType):
-        return [describe(value.__func__, depth - 1), describe(value.__self__, depth - 1)]
+        return [describe(value.__func__, depth - 1, named), describe(value.__self__, depth - 1, named)]
     if isinstance(value, types.FunctionType):
-        cells = [describe(cell, depth - 1) for cell in _cells(value)]
+        cells = [describe(cell, depth - 1, named) for cell in _cells(value)]
         return [value.__qualname__, code_of(value), *([cells] if cells else [])]
     if isinstance(value, type):
         return [value.__qualname__, code_of(value)]
     if isinstance(value, RewardFunction):
-        return fingerprint(value).as_dict()
+        return value.name if named else fingerprint(value).as_dict()
     if dataclasses.is_dataclass(value):
         names: Iterable[str] = [f.name for f in dataclasses.fields(value)]
     elif isinstance(value, Iterable) and not hasattr(value, "__dict__"):
         return type(value).__qualname__
     else:
         names = [n for n in getattr(value, "__dict__", {}) if not n.startswith("_")]
-    return {"type": type(value).__qualname__, **{n: describe(getattr(value, n, None), depth - 1) for n in names}}
+    return {"type": type(value).__qualname__, **{n: describe(getattr(value, n, None), depth - 1, named) for n in names}}
 
 
 # -- code ------------------------------------------------------------------------------------------------------------

@@ -98,6 +98,16 @@ def test_where_correctness_is_not_known_nothing_is_scored() -> None:
         assert "'correct'" in lacking.error
 
 
+def test_a_row_that_lacks_something_does_not_cost_its_neighbours() -> None:
+    whole = {"prompt": "q", "response": "4", "correct": True}
+    for reward in (CosineLengthReward(), GroupLengthReward()):
+        fine, lacking, poisoned = score(
+            reward, [whole, {"prompt": "q", "response": "5"}, {**whole, "correct": math.nan}]
+        )
+        assert fine.reward is not None
+        assert lacking.outcome is poisoned.outcome is Outcome.GRADER_ERROR
+
+
 # -- lengths ---------------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,8 @@ class Features:
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
-_TAG = re.compile(r"<(think|answer|reasoning|solution|thought|tool_call)\b", re.IGNORECASE)
+_TAGS = ("<think", "<answer", "<reasoning", "<solution", "<thought", "<tool_call")
+_REFUSAL_WORDS = ("sorry", "unable", "not able", "cannot", "can't", "can not", "won't", "how", "as an ai", "decline")
 _REFUSAL = re.compile(
     r"\b(i('m| am) (sorry|unable|not able)|i (cannot|can't|can not|won't|don't know how)|as an ai\b|i must decline)",
     re.I,
@@ -89,7 +90,6 @@ _FUNCTION_WORDS = frozenset(
     )
 )
 _SPACED = dict.fromkeys(map(ord, ".,;:!?\"'()*<>/=`{}[]#_|\\"), " ")
-_STEM = re.compile(r"[a-z]{3,}")
 
 
 def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) -> Features:
@@ -112,7 +112,7 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         repetition(text),
         echo(prompt, text),
         stuffing(counts, len(plain)),
-        float(len(plain)) if "<think" not in lowered else float(_reasoned(lowered)),
+        float(len(plain)) if "<think" not in lowered else float(_reasoned(bare, lowered)),
         len(counts) / len(plain) if plain else 1.0,
     )
     return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold))
@@ -169,26 +169,27 @@ def stuffing(counts: Counter[str], total: int) -> float:
     return round(max(0.0, unheld, min(1.0, (most - 0.25) / 0.25)), 4)
 
 
-def _reasoned(lowered: str) -> int:
-    """How many words stand inside <think>."""
-    inside = lowered.partition("<think")[2].partition("</think>")[0]
-    return len(_STEM.findall(inside)) + sum(map(str.isdigit, inside))
+def _reasoned(bare: str, lowered: str) -> int:
+    """How many words stand inside <think>; `bare` is `lowered` with its punctuation blanked out."""
+    start = lowered.index("<think") + 7
+    end = lowered.find("</think>", start)
+    return len(bare[start : end if end >= 0 else None].split())
 
 
 def _kinds(text: str, lowered: str, turns: int) -> int:
     opened = [lowered.count(f"<{tag}>") - lowered.count(f"</{tag}>") for tag in ("think", "answer")]
-    ended = text.rstrip()
+    ended, head = text.rstrip(), lowered[:300]
     cut = max(opened) > 0 or lowered.count("```") % 2 == 1 or lowered.count("\\boxed{") > len(_BOX.findall(text)) * 3
     latin = text.isascii() or sum(map(str.isascii, text)) > 0.7 * len(text)
     holds = (
         not ended,
         "\\boxed" in text,
-        "<" in text and _TAG.search(text) is not None,
+        "<" in text and any(tag in lowered for tag in _TAGS),
         "```" in text or "\ndef " in text or text.startswith("def "),
         cut or (len(ended) > 400 and ended[-1].isalpha()),
-        _REFUSAL.search(lowered[:300]) is not None,
+        any(word in head for word in _REFUSAL_WORDS) and _REFUSAL.search(head) is not None,
         not latin,
-        len(_LIST_LINE.findall(text)) >= 4,
+        text.count("\n") >= 3 and len(_LIST_LINE.findall(text)) >= 4,
         turns > 1,
     )
     return sum(1 << k for k, held in enumerate(holds) if held)

@@ -108,7 +108,7 @@ class Source:
         for (_, starts, stop), (_, base, _, _) in zip(measured, jobs, strict=True):
             self.offsets.extend(base + s for s in starts)
             self.done = max(self.done, base + stop)
-        return [chunk for chunk in chunks if chunk.columns["reward"]]
+        return [chunk for chunk in chunks if chunk.rows]
 
     def _jobs(self) -> list[tuple[Path, int, int, int]]:
         """(file, where it begins in the whole, from, to): pieces that one process measures."""

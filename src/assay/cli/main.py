@@ -15,9 +15,12 @@ from assay.errors import AssayError, UsageError
 
 COMMANDS = {
     "score": "score:score",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
     "list": "listing:list_rewards",
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
+    "report": "report:report",
     "check": "check:check",
     "plan": "plan:plan",
     "train": "train:train",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -70,17 +70,19 @@ class CompositeReward(Composition):
         names = [t.name for t in self.terms]
         parts = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         missing = _Missing(self, batch, parts)
-        folded = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
+        if self._fixed is not None:
+            folded = _sums(self._fixed, zip(*columns, strict=True), parts, missing)
+        else:
+            folded = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
         return missing.drop_groups(folded)
 
     def _fold(self, batch: Batch, i: int, parts: dict[str, RewardOutput], missing: _Missing) -> RewardOutput:
-        weights = self._fixed or self.weights(batch.step_of(i))
-        total = 0.0
+        weights, total = self.weights(batch.step_of(i)), 0.0
         for name, part in parts.items():
             if part.reward is None:
                 return missing.fold(i, parts, weights)
             total += weights[name] * part.reward
-        return RewardOutput(total, [], {"weights": dict(weights)}, parts)
+        return RewardOutput(total, [], {"weights": weights}, parts)
 
     def _range(self) -> tuple[float, float] | None:
         ranges = [t.reward.contract.range for t in self.terms]
@@ -88,6 +90,27 @@ class CompositeReward(Composition):
             return None
         pairs = [(w * r[0], w * r[1]) for w, r in zip(self._fixed.values(), ranges, strict=True) if r]
         return sum(min(p) for p in pairs), sum(max(p) for p in pairs)
+
+
+def _sums(
+    weights: Mapping[str, float],
+    rows: Iterable[tuple[RewardOutput, ...]],
+    parts: list[dict[str, RewardOutput]],
+    missing: _Missing,
+) -> list[RewardOutput]:
+    """The weighted sum of every row, in one loop that makes no more than a row needs; the weights are told once."""
+    values, told = tuple(weights.values()), dict(weights)
+    folded: list[RewardOutput] = []
+    for row in rows:
+        total = 0.0
+        for weight, part in zip(values, row, strict=True):
+            if part.reward is None:
+                folded.append(missing.fold(len(folded), parts[len(folded)], weights))
+                break
+            total += weight * part.reward
+        else:
+            folded.append(RewardOutput(total, [], {"weights": told}, parts[len(folded)]))
+    return folded
 
 
 @dataclass(slots=True)

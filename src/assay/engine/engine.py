@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.cache import Cache
 from assay.compose.flow import Ask, Batch, Composition
+from assay.engine.again import Keep, rescored
 from assay.engine.counts import Counts
 from assay.engine.leaf import Leaf, context_of, pause
 from assay.engine.remote import Order, can_be_halved, halves, read, tasks_of
@@ -62,6 +63,18 @@ class Engine:
         pool, legs = self._staff.hire(leaves(reward), self.terms)
         call = _Call(self, pool, legs, step, context)
         return await call.score(reward, trajectories)
+
+    async def rescore(
+        self, reward: Any, trajectories: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep
+    ) -> list[RewardOutput]:
+        """Score again only what `keep(path, output)` does not hold good or what is not stored, and fold all anew."""
+        reward = as_reward(reward)
+
+        async def fresh(leaf: RewardFunction, rows: Sequence[Trajectory]) -> list[RewardOutput]:
+            return await self.score(leaf, rows)
+
+        whole = Ask(reward.name, reward, range(len(trajectories)))
+        return await rescored(fresh, whole, Batch(trajectories), stored, keep)
 
     def plan(self, reward: Any) -> dict[str, str]:
         """Where each part of a reward would run, and why: its name -> in words."""
@@ -213,7 +226,7 @@ class _Call:
         orders: list[Order] = []
         places: list[tuple[Work, list[int]]] = []
         for work, mine in zip(works, todo, strict=True):
-            for numbers in self._leaf(work, mine).calls() if mine else ():
+            for numbers in self._leaf(work, mine).calls(small=True) if mine else ():
                 positions = [mine[i] for i in numbers]
                 places.append((work, positions))
                 orders.append(Order(work.reward, work.leg or 0, [work.rows[i] for i in positions], work.limit))

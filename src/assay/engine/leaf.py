@@ -25,6 +25,21 @@ MAX_SPLITS = 64
 """How often a batch that raised is halved to find the rows that did it, before the rest share the blame."""
 
 
+SMALL_BATCH = 16
+"""Rows in one call of a batch reward that has a deadline and declares no `max_batch`."""
+
+
+def _whole_groups(groups: Iterable[list[int]], size: int) -> Iterable[list[int]]:
+    rows: list[int] = []
+    for group in groups:
+        if rows and len(rows) + len(group) > size:
+            yield rows
+            rows = []
+        rows = rows + group
+    if rows:
+        yield rows
+
+
 def pause(tried: int) -> float:
     """Seconds to wait before the next try: doubling, with jitter so that many callers do not return as one."""
     return min(30.0, 0.5 * 2**tried) * random.uniform(0.5, 1.0)
@@ -79,14 +94,16 @@ class Leaf:
             outputs[-1].seconds, then = now - then, now
         return outputs
 
-    def calls(self) -> Iterable[list[int]]:
-        """The row numbers of each call."""
+    def calls(self, small: bool = False) -> Iterable[list[int]]:
+        """The row numbers of each call. Small: a batch is whole groups of a few rows, so that one has few to hold up."""
         everyone = list(range(len(self.trajectories)))
         if self.call.per is Per.TRAJECTORY:
             return ([i] for i in everyone)
         if self.call.per is Per.GROUP:
             return Batch(self.trajectories).groups().values()
         size = self.reward.contract.max_batch or len(everyone)
+        if small and self.limit is not None and not self.reward.contract.max_batch:
+            return _whole_groups(Batch(self.trajectories).groups().values(), SMALL_BATCH)
         return (everyone[i : i + size] for i in range(0, len(everyone), size))
 
     async def _call_batch(self, rows: list[int], splits: list[int]) -> list[RewardOutput]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.calling import missing_column
+from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
 from assay.errors import OUTCOME_ERRORS
@@ -122,6 +123,13 @@ def check_columns(reward: RewardFunction, row: Trajectory) -> None:
 def required_columns(leaf: RewardFunction) -> list[str]:
     """The columns that a reward cannot do without."""
     return list(dict.fromkeys([*leaf.contract.columns, *call_of(leaf).columns()]))
+
+
+def rescore(
+    reward: Any, rows: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep, engine: Engine | None = None
+) -> list[RewardOutput]:
+    """`Engine.rescore` from plain code: only what is not stored, or no longer good, is called; all is folded anew."""
+    return run((engine or _default).rescore(reward, rows, stored, keep))
 
 
 def _run(

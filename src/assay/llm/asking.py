@@ -62,7 +62,7 @@ async def _find_way(judge: JudgeModel) -> Read:
     if judge.read != "auto":
         judge._way = judge.read
         return judge.read
-    ways: list[Read] = ["logprobs", "schema"] if judge.client is not None else ["decisions", "logprobs", "schema"]
+    ways: list[Read] = ["logprobs", "schema"] if judge._client is not None else ["decisions", "logprobs", "schema"]
     for way in ways:
         talk = _Talk(judge, CONTROL, "probe", [])
         try:
@@ -145,7 +145,7 @@ class _Talk:
         reply = Reply({})
         try:
             reply = await (
-                _own(judge, payload, account, fault_in) if judge.client else client.post(judge.endpoint(), call)
+                _own(judge, payload, account, fault_in) if judge._client else client.post(judge.endpoint(), call)
             )
         finally:
             cost = (spent[0] * judge.price[0] + spent[1] * judge.price[1]) / 1e6
@@ -181,7 +181,7 @@ async def _own(
     if more := {k: v for k, v in payload.items() if k not in standard}:
         fields["extra_body"] = more
     try:
-        completion = await judge.client.chat.completions.create(**fields)
+        completion = await judge._client.chat.completions.create(**fields)
     except Exception as error:
         status = getattr(error, "status_code", None)
         said = judge.key().scrub(f"{type(error).__name__}: {error}")[:300]

@@ -48,7 +48,7 @@ class Endpoint:
     deadline: float = 180.0
     """Seconds for a call with all its tries and pauses; waiting for a turn under the rate limits does not count."""
     retries: int = 6
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, Secret], ...] = ()
 
 
 @dataclass(slots=True)
@@ -193,7 +193,7 @@ class Client:
         raise InfraError(_gave_up(endpoint, faults))
 
     async def _attempt(self, endpoint: Endpoint, call: Call, data: bytes, timeout: float, gate: _Gate) -> Json:
-        headers = {"Content-Type": "application/json", **dict(endpoint.headers)}
+        headers = {"Content-Type": "application/json", **{name: value.reveal() for name, value in endpoint.headers}}
         if endpoint.api_key:
             headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
         try:

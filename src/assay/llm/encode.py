@@ -115,6 +115,6 @@ class Encoder:
         if not encoded.ids or max(encoded.ids) >= rows:
             found = max(encoded.ids, default="none")
             raise InfraError(
-                f"the tokenizer gives the id {found}, and the model has {rows} embeddings: they do not belong together, "
-                f"or tokens were added without resize_token_embeddings."
+                f"the tokenizer gives the id {found}, and the model has {rows} embeddings: they do not belong "
+                f"together, or tokens were added without resize_token_embeddings."
             )

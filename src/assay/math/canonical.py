@@ -1,8 +1,11 @@
-"""One spelling for each tree: rational numbers worked out, what commutes sorted, `>` turned round. Reading a canonical form
-gives the same canonical form again."""
+"""One spelling for each tree: rational numbers worked out, what commutes sorted, `>` turned round.
+
+Reading a canonical form gives the same canonical form again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from assay.math.limits import MOST_BITS
@@ -94,19 +97,25 @@ def _times(args: tuple[Node, ...]) -> Node:
 
 
 def _raise(base: Node, exponent: Node) -> Node:
-    if isinstance(exponent, Num):
-        if exponent.value == 1:
-            return base
-        n = exponent.value
-        if isinstance(base, Num) and isinstance(n, int) and (base.value or n > 0):
-            if abs(n) * max(base.value.numerator.bit_length(), base.value.denominator.bit_length()) < 400:
-                return _number(Fraction(base.value) ** n)
-        if isinstance(base, Op) and base.op == "^" and isinstance(base.args[1], Num) and isinstance(n, int):
-            if isinstance(base.args[1].value, int):
-                return _raise(base.args[0], Num(base.args[1].value * n))
-        if isinstance(base, Op) and base.op == "*" and isinstance(n, int):
-            return _times(tuple(_raise(f, exponent) for f in base.args))
+    if not isinstance(exponent, Num):
+        return Op("^", (base, exponent))
+    n = exponent.value
+    if n == 1:
+        return base
+    if not isinstance(n, int):
+        return Op("^", (base, exponent))
+    if isinstance(base, Num) and (base.value or n > 0) and abs(n) * _bits(base.value) < 400:
+        return _number(Fraction(base.value) ** n)
+    if isinstance(base, Op) and base.op == "*":
+        return _times(tuple(_raise(f, exponent) for f in base.args))
+    inner = base.args[1] if isinstance(base, Op) and base.op == "^" else None
+    if isinstance(base, Op) and isinstance(inner, Num) and isinstance(inner.value, int):
+        return _raise(base.args[0], Num(inner.value * n))
     return Op("^", (base, exponent))
+
+
+def _bits(value: int | Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def _number(value: Fraction) -> Num:
@@ -155,37 +164,48 @@ def _show_number(value: int | Fraction, tight: int) -> str:
 
 
 def _show_op(node: Op, tight: int) -> str:
-    args = node.args
-    match node.op:
-        case "+":
-            text, strength = " + ".join(_show(n, _SUM) for n in args).replace(" + -", " - "), _SUM
-        case "*":
-            text, strength = "*".join(_show(n, _PRODUCT if i else 0) if i or not _negative(n) else _show(n, 0) for i, n in enumerate(args)), _PRODUCT
-        case "^":
-            text, strength = f"{_show(args[0], _ATOM)}^{_show(args[1], _ATOM)}", _POWER
-        case "deg":
-            text, strength = f"{_show(args[0], _ATOM)}°", _POWER
-        case "!" | "!!":
-            text, strength = f"{_show(args[0], _ATOM)}{node.op}", _POWER
-        case "ratio":
-            text, strength = " : ".join(_show(n, _SUM) for n in args), 0
-        case "base":
-            text, strength = f"{_show(args[2], _ATOM)}_{{{_show(args[1], 0)}}}", _ATOM
-        case "cup" | "cap" | "setminus":
-            text, strength = f" \\{node.op} ".join(_show(n, 0) for n in args), 0
-        case "pm" | "mp":
-            text, strength = f"\\{node.op} {_show(args[0], _PRODUCT)}", _SUM
-        case "abs":
-            text, strength = f"|{_show(args[0], 0)}|", _ATOM
-        case "floor" | "ceil":
-            text, strength = f"\\l{node.op} {_show(args[0], 0)} \\r{node.op}", _ATOM
-        case "apply":
-            text, strength = f"{_show(args[0], _ATOM)}({', '.join(_show(n, 0) for n in args[1:])})", _ATOM
-        case "log" if len(args) == 2:
-            text, strength = f"\\log_{{{_show(args[1], 0)}}}({_show(args[0], 0)})", _ATOM
-        case _:
-            text, strength = f"{node.op}({', '.join(_show(n, 0) for n in args)})", _ATOM
+    written = _OPERATIONS.get(node.op) or (_LOG if node.op == "log" and len(node.args) == 2 else _FUNCTION)
+    strength = written[0]
+    text = written[1](node.op, node.args)
     return f"({text})" if tight > strength or (tight == strength == _POWER) else text
+
+
+def _factors(op: str, args: tuple[Node, ...]) -> str:
+    first = _show(args[0], 0 if _negative(args[0]) else _PRODUCT)
+    return "*".join((first, *(_show(n, _PRODUCT) for n in args[1:])))
+
+
+def _listed(args: tuple[Node, ...]) -> str:
+    return ", ".join(_show(n, 0) for n in args)
+
+
+_Written = tuple[int, Callable[[str, tuple[Node, ...]], str]]
+_SETS: _Written = (0, lambda op, args: f" \\{op} ".join(_show(n, 0) for n in args))
+_MARK: _Written = (_POWER, lambda op, args: _show(args[0], _ATOM) + ("°" if op == "deg" else op))
+_SIGN: _Written = (_SUM, lambda op, args: f"\\{op} {_show(args[0], _PRODUCT)}")
+_WHOLE: _Written = (_ATOM, lambda op, args: f"\\l{op} {_show(args[0], 0)} \\r{op}")
+_FUNCTION: _Written = (_ATOM, lambda op, args: f"{op}({_listed(args)})")
+_LOG: _Written = (_ATOM, lambda op, args: f"\\log_{{{_show(args[1], 0)}}}({_show(args[0], 0)})")
+_OPERATIONS: dict[str, _Written] = {
+    "+": (_SUM, lambda op, args: " + ".join(_show(n, _SUM) for n in args).replace(" + -", " - ")),
+    "*": (_PRODUCT, _factors),
+    "^": (_POWER, lambda op, args: f"{_show(args[0], _ATOM)}^{_show(args[1], _ATOM)}"),
+    "deg": _MARK,
+    "!": _MARK,
+    "!!": _MARK,
+    "ratio": (0, lambda op, args: " : ".join(_show(n, _SUM) for n in args)),
+    "base": (_ATOM, lambda op, args: f"{_show(args[2], _ATOM)}_{{{_show(args[1], 0)}}}"),
+    "cup": _SETS,
+    "cap": _SETS,
+    "setminus": _SETS,
+    "pm": _SIGN,
+    "mp": _SIGN,
+    "abs": (_ATOM, lambda op, args: f"|{_show(args[0], 0)}|"),
+    "floor": _WHOLE,
+    "ceil": _WHOLE,
+    "apply": (_ATOM, lambda op, args: f"{_show(args[0], _ATOM)}({_listed(args[1:])})"),
+}
+"""How each operation is written, and how tightly what it makes holds together."""
 
 
 def _negative(node: Node) -> bool:

@@ -5,42 +5,23 @@ Each comparison gives a `Decision`: the verdict, None where it is undecided, and
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
-from typing import NamedTuple
 
-from assay.math import precise
-from assay.math.equal import equal
-from assay.math.evaluate import NeedsIntegers, Point, evaluate
+from assay.math.canonical import canonical
+from assay.math.decision import Closeness, Decision
 from assay.math.intervals import same_region
-from assay.math.limits import MOST_ITEMS, TooLarge, Unreadable
+from assay.math.matrices import work_out
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, Text, has, is_number, variables, walk
-
-
-class Decision(NamedTuple):
-    """A verdict and the rule that gave it."""
-
-    same: bool | None
-    rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Closeness:
-    """How near a number must be where the values are not equal."""
-
-    relative: Fraction = Fraction(0)
-    rounding: bool = True
-    """An exact answer that rounds to a decimal gold counts, and a decimal of many digits that an exact gold rounds to."""
+from assay.math.scalars import scalars
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, walk
 
 
 def same(gold: Node, answer: Node, near: Closeness) -> Decision:
     """Whether the answer is the gold."""
     gold, answer = unwrap(gold), unwrap(answer)
+    if isinstance(gold, Group) != isinstance(answer, Group):
+        gold, answer = point(gold), point(answer)
     for kinds, rule in _RULES:
         if kinds(gold, answer):
             decision = rule(gold, answer, near)
@@ -64,9 +45,11 @@ def _kind(node: Node) -> str:
 
 
 def unwrap(node: Node) -> Node:
-    """A set or list of one thing as that thing; what is only said to be near left out."""
+    """A set or list of one thing as that thing; what is only said to be near left out, and `k` being an integer."""
     for _ in range(4):
-        if isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
+        if isinstance(node, Group) and node.kind == "list" and len(node.items) > 1 and _membership(node.items[-1]):
+            node = Group("list", node.items[:-1], node.open)
+        elif isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
             node = node.items[0]
         elif isinstance(node, Relation) and "~" in node.signs:
             k = node.signs.index("~")
@@ -79,7 +62,19 @@ def unwrap(node: Node) -> Node:
     return node
 
 
-# -- what is against what --------------------------------------------------------------------------------------------
+def _membership(node: Node) -> bool:
+    return isinstance(node, Relation) and node.signs[-1] == "in" and node.sides[-1] in _NUMBER_SETS
+
+
+_NUMBER_SETS = (Sym("Integers"), Sym("Naturals"), Sym("Rationals"))
+
+
+def point(node: Node) -> Node:
+    """`A(1, 2)` as the point (1, 2) that it names."""
+    if not isinstance(node, Op) or node.op != "apply" or len(node.args) < 3:
+        return node
+    head = node.args[0]
+    return Group("tuple", node.args[1:], "(", ")") if isinstance(head, Sym) and head.name[0].isupper() else node
 
 
 def _scalar(node: Node) -> bool:
@@ -88,100 +83,6 @@ def _scalar(node: Node) -> bool:
 
 def _relations(node: Node) -> bool:
     return isinstance(node, Relation) or (isinstance(node, Group) and any(_relations(n) for n in node.items))
-
-
-def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
-    """Two expressions."""
-    if isinstance(gold, Num) and isinstance(answer, Num):
-        return _numbers(gold, answer, near)
-    if _signed(gold) or _signed(answer):
-        return _collections(Group("list", tuple(both_signs(gold))), Group("list", tuple(both_signs(answer))), near)
-    if isinstance(gold, Op) and isinstance(answer, Op) and gold.op == answer.op == "base" and gold.args[1] != answer.args[1]:
-        return Decision(equal(gold.args[0], answer.args[0]), "numbers in two bases")
-    if _is(gold, "ratio") or _is(answer, "ratio"):
-        return _ratios(gold, answer)
-    if _region(gold) or _region(answer):
-        return None
-    if _infinite(gold) or _infinite(answer):
-        return Decision(_infinite(gold) == _infinite(answer), "infinity")
-    verdict = equal(gold, answer)
-    if verdict is False and (_has_degrees(gold) or _has_degrees(answer)) and equal(gold, answer, degrees=False):
-        return Decision(True, "degrees")
-    if verdict is False and near.relative and within(gold, answer, near.relative):
-        return Decision(True, f"within {float(near.relative):g} of the gold")
-    if verdict is False and near.rounding and rounds_to(gold, answer):
-        return Decision(True, "equal as rounded")
-    if verdict is False and (_unit_letter(gold, answer) or _unit_letter(answer, gold)):
-        return Decision(True, "a unit left out")
-    if verdict is False and _plain_digits(gold, answer):
-        return Decision(True, "the digits of a number in a base")
-    return Decision(verdict, _scalar_rule(gold, answer, verdict))
-
-
-def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
-    if gold.value == answer.value:
-        return Decision(True, "exact numbers")
-    if near.relative and within(gold, answer, near.relative):
-        return Decision(True, f"within {float(near.relative):g} of the gold")
-    if near.rounding and (gold.places >= 0) != (answer.places >= 0) and rounds_to(gold, answer):
-        return Decision(True, "equal as rounded")
-    return Decision(False, "exact numbers")
-
-
-def _scalar_rule(gold: Node, answer: Node, verdict: bool | None) -> str:
-    if verdict is None:
-        return "undecided"
-    return "exact numbers" if is_number(gold) and is_number(answer) else "values of the expressions"
-
-
-def _unit_letter(node: Node, bare: Node) -> bool:
-    """`264g` against 264."""
-    if not isinstance(node, Op) or node.op != "*" or not isinstance(bare, Num):
-        return False
-    return node.args[0] == bare and node.args[1] in (Sym("g"), Sym("L"), Sym("J"), Sym("V"), Sym("W"))
-
-
-def _plain_digits(gold: Node, answer: Node) -> bool:
-    return isinstance(gold, Op) and gold.op == "base" and isinstance(answer, Num) and gold.args[2] == Sym(str(answer.value))
-
-
-def _is(node: Node, op: str) -> bool:
-    return isinstance(node, Op) and node.op == op
-
-
-def _region(node: Node) -> bool:
-    return (isinstance(node, Op) and node.op in ("cup", "cap", "setminus", "such that")) or node == Sym("Reals")
-
-
-def _has_degrees(node: Node) -> bool:
-    return has(node, "deg")
-
-
-def _infinite(node: Node) -> int:
-    if isinstance(node, Op) and node.op == "neg":
-        return -_infinite(node.args[0])
-    return 1 if isinstance(node, Sym) and node.name == "oo" else 0
-
-
-def _ratios(gold: Node, answer: Node) -> Decision:
-    a, b = _ratio_parts(gold), _ratio_parts(answer)
-    if a is None or b is None or len(a) != len(b):
-        return Decision(False, "a ratio against something else")
-    for k in range(1, len(a)):
-        if not equal(Op("*", (a[0], b[k])), Op("*", (b[0], a[k]))):
-            return Decision(False, "ratios")
-    return Decision(True, "ratios")
-
-
-def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
-    if isinstance(node, Op) and node.op == "ratio":
-        return node.args
-    if isinstance(node, Op) and node.op == "/":
-        return node.args
-    return (node, Num(1)) if isinstance(node, Num) else None
-
-
-# -- plus and minus --------------------------------------------------------------------------------------------------
 
 
 def _signed(node: Node) -> bool:
@@ -203,9 +104,6 @@ def _with_sign(node: Node, sign: int) -> Node:
         positive = (sign > 0) == (node.op == "pm")
         return args[0] if positive else Op("neg", args)
     return Op(node.op, args)
-
-
-# -- collections -----------------------------------------------------------------------------------------------------
 
 
 def groups(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -261,30 +159,38 @@ def _distinct(items: list[Node], kind: type[Node] | None = None) -> list[Node]: 
     return kept
 
 
-def matched(gold: Sequence[Node], answer: Sequence[Node], near: Closeness) -> bool:
-    """Whether each member of one is a member of the other, as often."""
-    if len(gold) != len(answer) or len(gold) > MOST_ITEMS:
+def matched(gold: Sequence[Node], answer: Sequence[Node], near: Closeness) -> bool | None:
+    """Whether each member of one is a member of the other, as often; None where there are too many to compare."""
+    if len(gold) != len(answer):
         return False
-    rest = list(answer)
-    later: list[Node] = []
-    for g in gold:  # first what is written alike, for that costs nothing
-        try:
-            rest.remove(g)
-        except ValueError:
-            later.append(g)
-    if len(later) > 60:
-        return False
-    for g in later:
-        for k, a in enumerate(rest):
-            if same(g, a, near).same is True:
-                del rest[k]
-                break
-        else:
+    left, right = list(gold), list(answer)
+    if len(left) > 8:  # what has the same canonical form is paired off at once
+        left, right = _unpaired(left, right)
+    if len(left) > _MOST_PAIRED:
+        return None
+    for g in left:
+        k = next((k for k, a in enumerate(right) if same(g, a, near).same is True), None)
+        if k is None:
             return False
+        del right[k]
     return True
 
 
-# -- relations -------------------------------------------------------------------------------------------------------
+_MOST_PAIRED = 40
+
+
+def _unpaired(left: list[Node], right: list[Node]) -> tuple[list[Node], list[Node]]:
+    spare: dict[str, list[Node]] = {}
+    for n in right:
+        spare.setdefault(canonical(n), []).append(n)
+    rest: list[Node] = []
+    for n in left:
+        twins = spare.get(canonical(n))
+        if twins:
+            twins.pop()
+        else:
+            rest.append(n)
+    return rest, [n for twins in spare.values() for n in twins]
 
 
 def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -353,11 +259,21 @@ def _has_rows(node: Node) -> bool:
 
 def _solutions(node: Node) -> list[Node] | None:
     """`p=5, q=2; p=7, q=2` as the tuples (5, 2) and (7, 2)."""
-    if not isinstance(node, Group) or not all(isinstance(n, Group) for n in node.items):
+    members = list(node.items) if isinstance(node, Group) else [node]
+    if members and isinstance(members[0], Relation) and isinstance(members[0].sides[0], Group):
+        value = value_of(members[0])
+        members = members if value is None else [value, *members[1:]]
+    if not all(isinstance(n, Group) for n in members):
         return None
     rows: list[Node] = []
-    for n in node.items:
-        values = _values(n) if isinstance(n, Group) and n.kind != "tuple" else list(n.items) if isinstance(n, Group) else None
+    for n in members:
+        values = (
+            _values(n)
+            if isinstance(n, Group) and n.kind != "tuple"
+            else list(n.items)
+            if isinstance(n, Group)
+            else None
+        )
         if values is None:
             return None
         rows.append(Group("tuple", tuple(values), "(", ")"))
@@ -396,9 +312,6 @@ def _values(node: Node) -> list[Node] | None:
     return found
 
 
-# -- matrices, quantities, text --------------------------------------------------------------------------------------
-
-
 def matrices(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """Matrices, also against nested lists, and columns against tuples."""
     left, right = _rows(gold), _rows(answer)
@@ -421,8 +334,6 @@ def _cells(rows: list[list[Node]]) -> list[Node]:
 
 def _rows(node: Node) -> list[list[Node]] | None:
     if isinstance(node, Op) and node.op in ("+", "*", "neg", "^") and any(isinstance(n, Matrix) for n in walk(node)):
-        from assay.math.matrices import work_out
-
         worked = work_out(node)
         return None if worked is None else [list(r) for r in worked.rows]
     if isinstance(node, Matrix):
@@ -446,61 +357,12 @@ def regions(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     return None if verdict is None else Decision(verdict, "the same region")
 
 
-# -- near enough -----------------------------------------------------------------------------------------------------
-
-
-def number(node: Node) -> Decimal | Fraction | int | None:
-    """The value of an expression that is a real number."""
-    if isinstance(node, Num):
-        return node.value
-    try:
-        with decimal.localcontext(precise.context(50)):
-            v = precise.simple(evaluate(node, Point(degrees=False)))
-    except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
-        return None
-    return None if isinstance(v, precise.Complex) else v
-
-
-def within(gold: Node, answer: Node, relative: Fraction) -> bool:
-    """Whether a number is within a relative distance of another."""
-    if variables(gold) or variables(answer):
-        return False
-    g, a = number(gold), number(answer)
-    if g is None or a is None or not g:
-        return False
-    with decimal.localcontext(precise.context(50)):
-        x, y = precise.to_decimal(g), precise.to_decimal(a)
-        return abs(x - y) <= abs(x) * precise.to_decimal(relative)
-
-
-def rounds_to(gold: Node, answer: Node) -> bool:
-    """Whether one is exact and the other is that value, rounded to as many digits as are written."""
-    if isinstance(gold, Op) and gold.op == "neg" and isinstance(answer, Op) and answer.op == "neg":
-        return rounds_to(gold.args[0], answer.args[0])
-    if isinstance(gold, Num) and gold.places >= 2 and not (isinstance(answer, Num) and answer.places >= 0):
-        return _rounded(answer, gold.places) == gold.value and gold.value != 0
-    if isinstance(answer, Num) and answer.places >= 6 and not (isinstance(gold, Num) and gold.places >= 0):
-        digits = len(str(abs(answer.value * 10**answer.places)))
-        return digits >= 9 and _rounded(gold, answer.places) == answer.value
-    return False
-
-
-def _rounded(node: Node, places: int) -> Fraction | None:
-    if variables(node):
-        return None
-    v = number(node)
-    if v is None:
-        return None
-    scaled = Fraction(v) * 10**places
-    return Fraction((2 * scaled + 1).__floor__() // 2, 10**places)
-
-
 def _either(kind: type[Node] | tuple[type[Node], ...]) -> Callable[[Node, Node], bool]:  # type: ignore[valid-type]
     return lambda g, a: isinstance(g, kind) or isinstance(a, kind)  # type: ignore[arg-type]
 
 
 _RULES: tuple[tuple[Callable[[Node, Node], bool], Callable[[Node, Node, Closeness], Decision | None]], ...] = (
-    (lambda g, a: _scalar(g) and _scalar(a), scalars),
+    (lambda g, a: _scalar(g) and _scalar(a) and not _signed(g) and not _signed(a), scalars),
     (lambda g, a: isinstance(g, Group) and isinstance(a, Group) and not _matrix_like(g, a), groups),
     (lambda g, a: _relations(g) or _relations(a), relations),
     (lambda g, a: isinstance(g, Quantity) or isinstance(a, Quantity), quantities),
@@ -516,9 +378,7 @@ def _as_list(node: Node) -> Group:
 
 
 def _matrix_like(g: Node, a: Node) -> bool:
-    return any(isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items) for n in (g, a)) and all(
-        isinstance(n, Group | Matrix) for n in (g, a)
-    )
-
-
-_ = Text
+    return any(
+        isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
+        for n in (g, a)
+    ) and all(isinstance(n, Group | Matrix) for n in (g, a))

@@ -18,6 +18,7 @@ class Grammar(NamedTuple):
     total: Callable[[Cursor], Node]
     product: Callable[[Cursor], Node]
     power: Callable[[Cursor], Node]
+    atom: Callable[[Cursor], Node]
     starts_factor: Callable[[Cursor, Node], bool]
 
 
@@ -28,7 +29,7 @@ _PADDING = ("",) * 8
 class Cursor:
     """Where the reading is. `bars` counts open `|`, so that the next one closes."""
 
-    __slots__ = ("bars", "depth", "grammar", "i", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
 
     def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -39,6 +40,7 @@ class Cursor:
         self.i = 0
         self.depth = 0
         self.bars = 0
+        self.in_set = False
 
     def peek(self, ahead: int = 0) -> str:
         """The token here, or further on; empty at the end."""

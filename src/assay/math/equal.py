@@ -1,5 +1,7 @@
-"""Whether two expressions are equal as functions: exactly modulo a large prime where they are rational, and else by their
-values at fixed pseudo-random points, to a precision that grows until the difference is seen or has vanished.
+"""Whether two expressions are equal as functions.
+
+Exactly modulo a large prime where they are rational, and else by their values at fixed pseudo-random points, to a
+precision that grows until the difference is seen or has vanished.
 
 No conversion to a float decides anything. Of two rational expressions that agree modulo the prime 2^127 - 1 at a point
 nobody chose, the chance that they differ is below 10^-30. Of two others a difference that shrinks with the precision is
@@ -11,7 +13,7 @@ from __future__ import annotations
 import decimal
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import NamedTuple, cast
 
 from assay.math import precise
 from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
@@ -25,7 +27,21 @@ SIGNED = (0, 2, 3)
 NATURALS = (13, 14, 17, 20)
 
 
-def equal(a: Node, b: Node, degrees: bool = True) -> bool | None:
+class Units(NamedTuple):
+    """How the two marks with more than one meaning are read."""
+
+    degrees: bool = True
+    """A degree is pi/180; otherwise it is 1."""
+    decadic: bool = False
+    """`\\log` is to the base of ten; otherwise natural."""
+
+
+PLAIN = Units()
+DEGREES_LEFT_OUT = Units(degrees=False)
+DECADIC = Units(decadic=True)
+
+
+def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
     """Whether two expressions are equal; None where that is not decided."""
     if isinstance(a, Num) and isinstance(b, Num):
         return a.value == b.value
@@ -35,20 +51,20 @@ def equal(a: Node, b: Node, degrees: bool = True) -> bool | None:
         return exact
     try:
         if free[0] or free[1]:
-            return _at_points(a, b, degrees)
-        return _same_at(a, b, 0, degrees)
+            return _at_points(a, b, units)
+        return _same_at(a, b, 0, units)
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
         return None
 
 
-def _at_points(a: Node, b: Node, degrees: bool) -> bool | None:
+def _at_points(a: Node, b: Node, units: Units) -> bool | None:
     points = SIGNED if (has(a, *_SIGN_MATTERS) or has(b, *_SIGN_MATTERS)) else REALS
     try:
-        verdicts = [_same_at(a, b, p, degrees) for p in points[:1]]
+        verdicts = [_same_at(a, b, p, units) for p in points[:1]]
         if verdicts[0] is True:
-            verdicts += [_same_at(a, b, p, degrees) for p in points[1:]]
+            verdicts += [_same_at(a, b, p, units) for p in points[1:]]
     except NeedsIntegers:
-        verdicts = [_same_at(a, b, p, degrees) for p in NATURALS]
+        verdicts = [_same_at(a, b, p, units) for p in NATURALS]
     return False if False in verdicts else None if None in verdicts else True
 
 
@@ -60,15 +76,15 @@ _SIGN_MATTERS = ("abs", "max", "min", "sgn")
 _COARSE, _FINE, _FINEST = 50, 160, 1000
 
 
-def _same_at(a: Node, b: Node, point: int, degrees: bool) -> bool | None:
-    coarse, _ = _difference(a, b, point, degrees, _COARSE)
+def _same_at(a: Node, b: Node, point: int, units: Units) -> bool | None:
+    coarse, _ = _difference(a, b, point, units, _COARSE)
     if coarse is None:
         return True
     gap, scale = coarse
     if gap > scale.scaleb(-12):
         return False
     for digits in (_FINE, _FINEST):
-        fine, absorbed = _difference(a, b, point, degrees, digits)
+        fine, absorbed = _difference(a, b, point, units, digits)
         if fine is None:
             return True
         if fine[0] > fine[1].scaleb(60 - digits) and fine[0] > gap.scaleb(-40):
@@ -78,11 +94,11 @@ def _same_at(a: Node, b: Node, point: int, degrees: bool) -> bool | None:
     return None
 
 
-def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tuple[tuple[Decimal, Decimal] | None, bool]:
+def _difference(a: Node, b: Node, point: int, units: Units, digits: int) -> tuple[tuple[Decimal, Decimal] | None, bool]:
     """How far apart two values are, and how large they are; None where they are exactly equal."""
     with decimal.localcontext(precise.context(digits)):
-        x, x_absorbed = _remembered(a, point, degrees, digits)
-        y, y_absorbed = _remembered(b, point, degrees, digits)
+        x, x_absorbed = _remembered(a, point, units, digits)
+        y, y_absorbed = _remembered(b, point, units, digits)
         if isinstance(x, int | Fraction) and isinstance(y, int | Fraction):
             if x == y:
                 return None, False
@@ -96,15 +112,15 @@ def _difference(a: Node, b: Node, point: int, degrees: bool, digits: int) -> tup
             raise TooLarge(type(error).__name__) from None
 
 
-def _remembered(node: Node, point: int, degrees: bool, digits: int) -> tuple[Value, bool]:
+def _remembered(node: Node, point: int, units: Units, digits: int) -> tuple[Value, bool]:
     if not isinstance(node, Op):
         return precise.simple(evaluate(node, Point(point))), False
-    key = f"{point} {degrees} {digits}"
+    key = f"{point} {units} {digits}"
     if node.memo is None:
         node.memo = {}
     known = node.memo.get(key)
     if known is None:
-        at = Point(point, degrees=degrees)
+        at = Point(point, degrees=units.degrees, decadic=units.decadic)
         known = node.memo[key] = (precise.simple(evaluate(node, at)), at.absorbed)
     return cast("tuple[Value, bool]", known)
 

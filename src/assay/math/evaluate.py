@@ -28,6 +28,8 @@ class Point:
     bound: dict[str, Value] = field(default_factory=dict[str, Value])
     degrees: bool = True
     """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
+    decadic: bool = False
+    """Whether `\\log` without a base is taken to the base of ten."""
     absorbed: bool = False
     """Whether a summand was too small to be seen at this precision."""
     work: int = 0
@@ -183,16 +185,15 @@ def _permutations(args: Args, at: Point) -> Value:
 
 
 def _log(args: Args, at: Point) -> Value:
-    value = precise.ln(_value(args[0], at))
-    if len(args) == 1:
-        return value
-    base = _value(args[1], at)
     x = precise.simple(_value(args[0], at))
+    if len(args) == 1 and not at.decadic:
+        return precise.ln(x)
+    base = _value(args[1], at) if len(args) > 1 else 10
     if isinstance(base, int) and isinstance(x, int) and base > 1 and x > 0:
         k = round(math.log(x) / math.log(base)) if x.bit_length() < 900 else 0
         if k and base**k == x:
             return k
-    return precise.divide(value, precise.ln(base))
+    return precise.divide(precise.ln(x), precise.ln(base))
 
 
 def _sine(args: Args, at: Point) -> Value:
@@ -347,7 +348,7 @@ RULES: dict[str, Callable[[Args, Point], Value]] = {
     "binom": _binomial,
     "perm": _permutations,
     "log": _log,
-    "ln": _log,
+    "ln": lambda args, at: precise.ln(_value(args[0], at)),
     "sin": _sine,
     "cos": _cosine,
     "tan": _over(precise.sin, precise.cos),

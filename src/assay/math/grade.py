@@ -69,7 +69,7 @@ def _any_part(found: FinalAnswer, gold: str, options: Options) -> Verdict | None
 
 
 def _rival(found: FinalAnswer, gold: str, options: Options) -> str:
-    """Another answer in the same breath that is not the gold; boxes that were joined to one list are no rivals of it."""
+    """Another answer in the same breath that is not the gold; boxes that were joined to one list are no rivals."""
     for rival in found.rivals:
         if found.how == "boxed" and rival in found.text:
             continue

@@ -42,7 +42,12 @@ def same_region(a: Node, b: Node) -> bool | None:
 
 
 def _same_interval(i: Interval, j: Interval) -> bool:
-    return i.low_closed == j.low_closed and i.high_closed == j.high_closed and _same_end(i.low, j.low) and _same_end(i.high, j.high)
+    return (
+        i.low_closed == j.low_closed
+        and i.high_closed == j.high_closed
+        and _same_end(i.low, j.low)
+        and _same_end(i.high, j.high)
+    )
 
 
 def _same_end(a: Node, b: Node) -> bool:
@@ -66,7 +71,9 @@ def _region(node: Node) -> tuple[list[Interval], str] | None:
             low, high = node.items
             if isinstance(low, Group | Relation) or isinstance(high, Group | Relation):
                 return None
-            return [Interval(low, node.open == "[" and not infinite(low), high, node.close == "]" and not infinite(high))], ""
+            return [
+                Interval(low, node.open == "[" and not infinite(low), high, node.close == "]" and not infinite(high))
+            ], ""
         case Group(kind="set"):
             if any(isinstance(n, Group | Relation) for n in node.items):
                 return None
@@ -99,11 +106,22 @@ def _union(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interva
     return (found, names.pop() if names else "") if len(names) < 2 else None
 
 
-def _without(whole: tuple[list[Interval], str] | None, holes: tuple[list[Interval], str] | None) -> tuple[list[Interval], str] | None:
-    if whole is None or holes is None or len(whole[0]) != 1 or len(holes[0]) != 1 or holes[0][0].low != holes[0][0].high:
+def _without(
+    whole: tuple[list[Interval], str] | None, holes: tuple[list[Interval], str] | None
+) -> tuple[list[Interval], str] | None:
+    if (
+        whole is None
+        or holes is None
+        or len(whole[0]) != 1
+        or len(holes[0]) != 1
+        or holes[0][0].low != holes[0][0].high
+    ):
         return None
     line, point = whole[0][0], holes[0][0].low
-    return [Interval(line.low, line.low_closed, point, False), Interval(point, False, line.high, line.high_closed)], whole[1]
+    return [
+        Interval(line.low, line.low_closed, point, False),
+        Interval(point, False, line.high, line.high_closed),
+    ], whole[1]
 
 
 def _both(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval], str] | None:
@@ -148,7 +166,9 @@ def _absolute(b: Interval, middle: Op) -> tuple[list[Interval], str]:
 
 
 def _is_variable(node: Node) -> bool:
-    return isinstance(node, Sym) or (isinstance(node, Op) and node.op in ("apply", "abs", "*") and bool(variables(node)))
+    return isinstance(node, Sym) or (
+        isinstance(node, Op) and node.op in ("apply", "abs", "*") and bool(variables(node))
+    )
 
 
 def _label(node: Node) -> str:

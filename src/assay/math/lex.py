@@ -1,17 +1,17 @@
 r"""Text to tokens: the cheapest normal form. Spacing, sizes, fonts and synonyms go; nothing that means anything does.
 
-    >>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
-    ['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
-    >>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
-    True
+>>> lex(r"\left( 1,\; \dfrac{9}{2} \right)").tokens
+['(', '1', ',', '\\frac', '{', '9', '}', '{', '2', '}', ')']
+>>> lex("12\\,345").tokens == lex("12,345").tokens == ["12345"]
+True
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass, field
 
+from assay.math.glyphs import plain_unicode
 from assay.math.limits import MOST_CHARS, MOST_TOKENS, TooLarge
 from assay.math.names import DROPPED, SIGNS
 
@@ -25,38 +25,6 @@ class Tokens:
     """Indexes of tokens that stood in `\\text{}` or an upright font: words and units, not variables."""
     spaced: set[int] = field(default_factory=set[int])
     """Indexes of tokens with white space before them."""
-
-
-_SUP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ", "0123456789+-=()nix")
-_SUB = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ", "0123456789+-=()nx")
-_SUPS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ]+")
-_SUBS = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ]+")
-_UNICODE = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-", "×": "*", "✕": "*", "⋅": "*", "·": "*", "∙": "*", "•": "*", "∗": "*",
-    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≦": "<=", "⩽": "<=", "≥": ">=", "≧": ">=", "⩾": ">=", "≠": "!=", "≈": " \\approx ", "≃": " \\approx ",
-    "∞": " \\infty ", "π": " \\pi ", "√": " \\sqrt ", "∛": " \\sqrt[3] ", "±": "\\pm ", "∓": "\\mp ", "°": "°", "º": "°", "˚": "°",
-    "∪": "\\cup ", "∩": "\\cap ", "∈": "\\in ", "∉": "\\notin ", "∅": "\\emptyset ", "∖": "\\setminus ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}",
-    "→": "\\to ", "⇒": "\\Rightarrow ", "…": "\\ldots ", "⋯": "\\ldots ", "⟨": "\\langle ", "⟩": "\\rangle ", "〈": "\\langle ", "〉": "\\rangle ",
-    "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ", "∠": "\\angle ", "ħ": "\\hbar ", "µ": "\\mu ", "∑": "\\sum ", "∏": "\\prod ", "∫": "\\int ",
-    "，": ",", "；": ";", "：": ":", "（": "(", "）": ")", "、": ",", "。": ".", "′": "'", "’": "'", "‘": "'", "″": "''", "“": '"', "”": '"', "∶": ":", "∣": "|",
-    "½": "{1/2}", "⅓": "{1/3}", "⅔": "{2/3}", "¼": "{1/4}", "¾": "{3/4}", "⅕": "{1/5}", "⅖": "{2/5}", "⅗": "{3/5}", "⅘": "{4/5}", "⅙": "{1/6}",
-    "⅚": "{5/6}", "⅛": "{1/8}", "⅜": "{3/8}", "⅝": "{5/8}", "⅞": "{7/8}", "∧": " and ", "∨": " or ", "℃": "°C", "℉": "°F", "∘": "°", "△": "\\triangle ", "\u2061": "",
-    "\u200b": "", "\u200c": "", "\u200d": "", "\ufeff": "", "\u2060": "", "\u2062": " ", "\u00ad": "", "\u2009": "\\,", "\u202f": "\\,", "\u00a0": " ", "\u2003": " ", "\u2002": " ",
-}  # fmt: skip
-_GREEK_LETTERS = dict(zip(
-    "αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΣΦΨΩ",
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega".split(), strict=True,
-))  # fmt: skip
-_TABLE = str.maketrans(_UNICODE | {k: f" \\{v} " for k, v in _GREEK_LETTERS.items()} | {"\0": ""})
-_MIXED = re.compile(r"(?<=\d)\s*(?=[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
-
-
-def plain_unicode(text: str) -> str:
-    """Signs, superscripts, full-width digits and the like in the spelling that the lexer knows."""
-    text = _SUPS.sub(lambda m: "^{" + m.group().translate(_SUP) + "}", text)
-    text = _SUBS.sub(lambda m: "_{" + m.group().translate(_SUB) + "}", text)
-    return unicodedata.normalize("NFKC", _MIXED.sub(" ", text).translate(_TABLE)).translate(_TABLE)
 
 
 _SPLITS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\,|\\ |,|'| |~)"
@@ -79,10 +47,24 @@ _REST = (
 _TOKEN = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _UNGROUPED = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _SPLIT = re.compile(_SPLITS)
+_TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 _NUMERIC = re.compile(r"[\d.eE+-]+")
-_TILTED = ("\\mathbf", "\\mathit", "\\boldsymbol", "\\bm", "\\pmb", "\\boxed", "\\fbox", "\\mathcal", "\\mathscr", "\\mathfrak", "\\ensuremath")
+_TILTED = (
+    "\\mathbf",
+    "\\mathit",
+    "\\boldsymbol",
+    "\\bm",
+    "\\pmb",
+    "\\boxed",
+    "\\fbox",
+    "\\mathcal",
+    "\\mathscr",
+    "\\mathfrak",
+    "\\ensuremath",
+)
 """Fonts and frames that leave a letter a variable."""
 _SETS = {"R": "Reals", "Z": "Integers", "N": "Naturals", "Q": "Rationals", "C": "Complexes"}
 _KNOWN: dict[str, str] = SIGNS | dict.fromkeys(DROPPED, "")
@@ -98,13 +80,19 @@ def lex(text: str, grouped: bool = True) -> Tokens:
         text = text.replace("\0", "")
     if "\\\\" in text and not _SINGLE.search(text):
         text = _DOUBLED.sub(r"\\", text)
+    if "<sup>" in text:
+        text = text.replace("<sup>", "^{").replace("</sup>", "}")
+    if "10" in text and ("x" in text or "X" in text):
+        text = _TIMES_TEN.sub("*", text)
+    if ".m" in text or ". m" in text or ".M" in text:
+        text = _HALF_OF_DAY.sub(lambda m: f" {m.group(1).lower()}m ", text)
     out = _scan((_TOKEN if grouped else _UNGROUPED).findall(text))
     if len(out.tokens) > MOST_TOKENS:
         raise TooLarge(f"an answer of more than {MOST_TOKENS:,} tokens")
     return out
 
 
-def _scan(found: list[str]) -> Tokens:
+def _scan(found: list[str]) -> Tokens:  # noqa: C901 - the hot loop, in one piece
     out = Tokens([])
     tokens, fonts, space, known = out.tokens, list[tuple[int, bool]](), False, _KNOWN.get
     depth = 0

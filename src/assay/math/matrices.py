@@ -38,7 +38,9 @@ def _scaled(factor: Node, m: Matrix) -> Matrix:
 def _added(a: Matrix, b: Matrix) -> Matrix | None:
     if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
         return None
-    return Matrix(tuple(tuple(Op("+", pair) for pair in zip(x, y, strict=True)) for x, y in zip(a.rows, b.rows, strict=True)))
+    return Matrix(
+        tuple(tuple(Op("+", pair) for pair in zip(x, y, strict=True)) for x, y in zip(a.rows, b.rows, strict=True))
+    )
 
 
 def _multiplied(a: Matrix, b: Matrix) -> Matrix | None:

@@ -4,19 +4,25 @@ r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mat
     Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
 Sym(name='x'))), Num(value=3, places=-1)))
 
-Grammar, loosest first:  list := relation (("," | ";" | "and" | "or") relation)*     relation := union (sign union)*
-union := ratio (("\\cup" | "\\cap" | "\\setminus") ratio)*    ratio := sum (":" sum)*    sum := product (("+" | "-" | "\\pm") product)*
-product := power (("*" | "/" | nothing) power)*    power := atom postfix* ("^" exponent)?
+Grammar, loosest first:
+
+    list := relation (("," | ";" | "and" | "or") relation)*     relation := side (sign side)*
+    side := sum (":" sum)* (("\\cup" | "\\cap" | "\\setminus") sum)* unit?
+    sum := product (("+" | "-" | "\\pm") product)*
+    product := power (("*" | "/" | nothing) power)*     power := atom (postfix | "^" exponent)*
 """
 
 from __future__ import annotations
 
 from assay.math import atoms
+from assay.math.brackets import argument
 from assay.math.cursor import Cursor, Grammar
+from assay.math.functions import COMMANDS
 from assay.math.lex import Tokens, lex
 from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
-from assay.math.tree import Group, Node, Num, Op, Quantity, Relation
+from assay.math.numbers import mixed
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
 from assay.math.units import take_unit
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
@@ -110,20 +116,28 @@ def item(c: Cursor) -> Node:
 
 
 def label(c: Cursor) -> None:
-    """Step over `(a)` or `a)` in front of a part of an answer."""
-    if c.peek() == "(" and len(c.peek(1)) == 1 and c.peek(1).isalpha() and c.peek(2) == ")" and c.peek(3) not in CLOSERS:
-        if c.peek(3) not in SEPARATORS and c.i + 3 in c.spaced and c.peek(3) not in ("+", "-", "^", "*", "/"):
-            c.i += 3
+    """Step over `(a)` in front of a part of an answer."""
+    if c.peek() != "(" or c.peek(2) != ")" or len(c.peek(1)) != 1 or not c.peek(1).isalpha():
+        return
+    if c.peek(3) not in _NOT_LABELLED and c.i + 3 in c.spaced:
+        c.i += 3
+
+
+_NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
 
 
 def relation(c: Cursor) -> Node:
     """A chain of equations or inequalities, or one side alone."""
+    if RELATIONS.get(c.t[c.i]) in ("=", "~"):
+        c.i += 1  # `= 5`
     first = side(c)
     if c.t[c.i] not in RELATIONS:
         return first
     sides = [first]
     signs: list[str] = []
     while (sign := RELATIONS.get(c.t[c.i])) is not None:
+        if sign == "mid" and c.in_set:
+            break
         if sign in ("mid", "par", "perp"):
             raise Unreadable(f"{c.peek()!r} is not compared")
         c.i += 1
@@ -139,11 +153,12 @@ _END_OF_SIDE = SEPARATORS | CLOSERS | frozenset(RELATIONS)
 
 def side(c: Cursor) -> Node:
     """One side of a relation: sets, ratios and sums, with the unit of the last."""
+    start = c.i
     node = total(c)
     token = c.t[c.i]
     if token in _END_OF_SIDE:
         return node
-    if token == ":":
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
         node = _ratio(c, node)
     while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
         op = c.take()[1:]
@@ -151,6 +166,8 @@ def side(c: Cursor) -> Node:
     if c.t[c.i] not in _END_OF_SIDE:
         unit = take_unit(c)
         if unit:
+            if c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt"):
+                raise Unreadable("it is a text")
             return Quantity(node, unit)
     return node
 
@@ -158,10 +175,15 @@ def side(c: Cursor) -> Node:
 def _ratio(c: Cursor, first: Node) -> Node:
     """`3:4`, also a time of day."""
     parts = [first]
-    while c.peek() == ":" and c.peek(1) not in CLOSERS:
+    while c.peek() in (":", "to") and c.peek(1) not in CLOSERS and not (c.in_set and isinstance(first, Sym)):
         c.i += 1
         parts.append(total(c))
     return Op("ratio", tuple(parts)) if len(parts) > 1 else first
+
+
+def negated(node: Node) -> Node:
+    """Minus a value; of a quantity the value in it."""
+    return Quantity(negated(node.value), node.unit) if isinstance(node, Quantity) else Op("neg", (node,))
 
 
 _ADDITIVE = frozenset({"+", "-", "\\pm", "\\mp"})
@@ -173,7 +195,7 @@ def total(c: Cursor) -> Node:
     if sign in _ADDITIVE:
         c.i += 1
         first = product(c)
-        first = first if sign == "+" else Op("neg", (first,)) if sign == "-" else Op(sign[1:], (first,))
+        first = first if sign == "+" else negated(first) if sign == "-" else Op(sign[1:], (first,))
     else:
         first = product(c)
     if c.t[c.i] not in _ADDITIVE:
@@ -189,7 +211,13 @@ def total(c: Cursor) -> Node:
 
 
 _ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
-_END_OF_PRODUCT = frozenset("+-,;:=<>)]}&") | CLOSERS | SEPARATORS | frozenset(RELATIONS) | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+_END_OF_PRODUCT = (
+    frozenset("+-,;:=<>)]}&")
+    | CLOSERS
+    | SEPARATORS
+    | frozenset(RELATIONS)
+    | {"\\pm", "\\mp", "\\cup", "\\cap", "\\setminus"}
+)
 
 
 def product(c: Cursor) -> Node:
@@ -209,9 +237,9 @@ def product(c: Cursor) -> Node:
             left = Op(token, (left, right))
         elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
             c.i += 1
-            left = Op("mod", (left, atoms.argument(c, whole=True)))
+            left = Op("mod", (left, argument(c, whole=True)))
         elif starts_factor(c, left):
-            left = atoms.mixed(c, left) or Op("*", (left, power(c)))
+            left = mixed(c, left) or Op("*", (left, power(c)))
         else:
             return left
 
@@ -227,7 +255,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     if token in _ATOM_SIGNS:
         return token != "|" or not c.bars
     if first == "\\":
-        return token in atoms.COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
+        return token in COMMANDS or token[1:] in GREEK or token[1:] in FUNCTIONS or token.startswith("\\begin")
     if first.isalpha():
         return atoms.is_factor_word(c, left)
     return False
@@ -268,20 +296,51 @@ def _raised(c: Cursor, base: Node) -> Node:
         return _degrees(c, base)
     if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
         raise Unreadable("a mark in an exponent")
-    exponent = atoms.argument(c, whole=True)
+    if isinstance(base, Group | Matrix) and _is_transpose(c):
+        return _transposed(base)
+    exponent = argument(c, whole=True)
     if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
         return base
     return Op("^", (base, exponent))
 
 
+def _is_transpose(c: Cursor) -> bool:
+    if c.peek() in ("T", "\\top"):
+        c.i += 1
+        return True
+    if c.peek() == "{" and c.peek(1) in ("T", "\\top") and c.peek(2) == "}":
+        c.i += 3
+        return True
+    return False
+
+
+def _transposed(base: Group | Matrix) -> Node:
+    if isinstance(base, Group):
+        return Matrix(tuple((n,) for n in base.items))
+    return Matrix(tuple(zip(*base.rows, strict=True)))
+
+
+_TEMPERATURES = {
+    "C": "°C",
+    "F": "°F",
+    "K": "K",
+    "Celsius": "°C",
+    "Fahrenheit": "°F",
+    "celsius": "°C",
+    "fahrenheit": "°F",
+}
+
+
 def _degrees(c: Cursor, node: Node) -> Node:
     """Degrees, with minutes and seconds; or a temperature."""
-    if c.peek() in ("C", "F", "K") and c.peek(1) in (*CLOSERS, *SEPARATORS, "."):
-        return Quantity(node, ("°" + c.take(),))
+    scale = _TEMPERATURES.get(c.peek(), "")
+    if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
+        c.i += 1
+        return Quantity(node, (scale,))
     if c.peek()[:1].isdigit() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1
     return Op("deg", (node,))
 
 
-GRAMMAR = Grammar(sequence, relation, total, product, power, starts_factor)
+GRAMMAR = Grammar(sequence, relation, total, product, power, atoms.atom, starts_factor)

@@ -1,7 +1,7 @@
 """Elementary functions of real and complex numbers to any precision, on the decimals of the standard library.
 
-A value is an exact `int` or `Fraction` as long as that is possible, then a `Decimal`, then a `Complex`. Decimals here have
-an exponent of up to eighteen digits, so nothing overflows to infinity or vanishes to zero; what would is `TooLarge`.
+A value is an exact `int` or `Fraction` as long as that is possible, then a `Decimal`, then a `Complex`. Decimals here
+have an exponent of up to twelve digits, so nothing overflows to infinity or vanishes to zero; what would is `TooLarge`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ Same = Callable[[Node, Node], bool | None]
 
 def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, str]:
     """Whether two values are the same where at least one has a unit."""
-    g, g_unit = _split(gold)
-    a, a_unit = _split(answer)
+    g, g_unit = _compound(*_split(gold))
+    a, a_unit = _compound(*_split(answer))
     if _clock(g_unit) or _clock(a_unit):
         return _same_time(g, _clock(g_unit), a, _clock(a_unit), same), "times of day"
     if g_unit == ("%",) or a_unit == ("%",):
@@ -39,17 +39,44 @@ def _split(node: Node) -> tuple[Node, tuple[str, ...]]:
     return node, ()
 
 
+def _compound(value: Node, unit: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
+    """`3 hours and 20 minutes` as one value in the unit of its first part."""
+    words = [w for w in unit if w != "and"]
+    if len(words) not in (3, 5) or not all(w.isdigit() for w in words[1::2]) or any(w.isdigit() for w in words[::2]):
+        return value, unit
+    sizes = [measure((w,)) for w in words[::2]]
+    first = sizes[0]
+    if first is None:
+        return value, unit
+    for number, size in zip(words[1::2], sizes[1:], strict=True):
+        if size is None or size[0] != first[0]:
+            return value, unit
+        value = Op("+", (value, Num(int(number) * size[1] / first[1])))
+    return value, (words[0],)
+
+
 def _times(value: Node, factor: Num) -> Node:
     return value if factor.value == 1 else Op("*", (value, factor))
 
 
 def _words(unit: tuple[str, ...]) -> list[str]:
     """The words of a unit, in lower case, without plural, fillers and signs."""
-    text = [w.lower().rstrip("s") or w for w in unit if w not in (".", "of", "the", "*", "a", "an", "'")]
+    text = [w.lower().rstrip("s") or w for w in unit if w not in _UNSAID]
     return sorted(_SPELLED.get(w, w) for w in text)
 
 
-_SPELLED = {"per": "/", "²": "2", "³": "3", "person": "people", "foot": "feet", "inch": "inche", "square": "2", "metre": "meter", "$": "dollar"}
+_UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
+_SPELLED = {
+    "per": "/",
+    "²": "2",
+    "³": "3",
+    "person": "people",
+    "foot": "feet",
+    "inch": "inche",
+    "square": "2",
+    "metre": "meter",
+    "$": "dollar",
+}
 
 
 def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:

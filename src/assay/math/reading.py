@@ -8,11 +8,22 @@ from assay.math.canonical import LONGEST, canonical, fold
 from assay.math.lex import Tokens, lex
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.parse import parse
-from assay.math.tree import Node, Num
-from assay.math.words import choice, choices, normal_words
+from assay.math.tree import Group, Node, Num, Sym
+from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
+_LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
 _SIMPLE = re.compile(r"\s*\$?\s*(-?\d{1,18})\s*\.?\s*\$?\s*")
+
+
+def in_words(words: str) -> Node | None:
+    """A number, or a well-known set, that is said in words."""
+    value = number_in_words(words)
+    if value is not None:
+        return Num(value.numerator if value.denominator == 1 else value)
+    if words in ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"):
+        return Sym("Reals")
+    return Group("set", ()) if words in ("empty set", "empty") else None
 
 
 class Reading:
@@ -51,6 +62,7 @@ class Reading:
                 try:
                     self._node = parse(self._tokens or Tokens(tokens))
                 except (Unreadable, TooLarge) as problem:
+                    self._node = in_words(self.words) if len(self.text) < 80 else None
                     self._problem = str(problem) or type(problem).__name__
         return self._node
 
@@ -88,13 +100,29 @@ class Reading:
         if self._letters is None:
             text = self.text
             letter = choice(text) if len(text) < 40 else ""
+            if not letter and _LED.match(text):
+                letter = led_choice(text)
             plain = letter and (text.strip(" ()$.").isupper() or "(" in text or len(text) > 1)
-            self._letters = frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            self._letters = (
+                frozenset(letter) if plain else choices(text) if not letter and len(text) < 40 else frozenset()
+            )
         return self._letters
 
     def ungrouped(self) -> Node | None:
         """The tree that is read when a comma never joins the digits of one number: `(1,234)` as a pair."""
-        try:
-            return parse(lex(self.text, grouped=False))
-        except (Unreadable, TooLarge):
-            return None
+        return _parsed(self.text, grouped=False)
+
+    def loose_exponents(self) -> Node | None:
+        """The tree that is read when `e^2t` means e to the 2t; None where nothing of the kind is written."""
+        text = _LOOSE.sub(r"e^{\1}", self.text)
+        return _parsed(text) if text != self.text else None
+
+
+_LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
+
+
+def _parsed(text: str, grouped: bool = True) -> Node | None:
+    try:
+        return parse(lex(text, grouped))
+    except (Unreadable, TooLarge):
+        return None

@@ -34,7 +34,7 @@ def value_of(relation: Relation) -> Node | None:
     first, last = relation.sides[0], relation.sides[-1]
     if is_name(first):
         return last
-    if is_name(last) and isinstance(first, Num | Quantity) or (is_name(last) and not variables(first)):
+    if (is_name(last) and isinstance(first, Num | Quantity)) or (is_name(last) and not variables(first)):
         return first
     if all(not variables(s) for s in relation.sides):
         return last
@@ -50,7 +50,7 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     if set(a.signs) != {"="} or set(b.signs) != {"="}:
         return _inequalities(a, b)
     x, y = value_of(a), value_of(b)
-    if x is not None and y is not None and is_name(a.sides[0]) and a.sides[0] == b.sides[0] and not (_names_in(a) & (variables(x) | variables(y))):
+    if x is not None and y is not None and _defines(a, b, variables(x) | variables(y)):
         return same(x, y)
     if len(a.sides) == 2 and len(b.sides) == 2:
         proportional = _proportional(a, b, positive=False)
@@ -58,13 +58,21 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
             return True
     if x is not None and y is not None and _same_name(a, b):
         return same(x, y)
-    if x is not None and y is not None and not variables(x) and not variables(y) and not any(is_name(r.sides[0]) for r in (a, b)):
+    if (
+        x is not None
+        and y is not None
+        and not variables(x)
+        and not variables(y)
+        and not any(is_name(r.sides[0]) for r in (a, b))
+    ):
         return same(x, y)
     return False
 
 
-def _names_in(r: Relation) -> set[str]:
-    return variables(r.sides[0])
+def _defines(a: Relation, b: Relation, used: set[str]) -> bool:
+    """Whether both say what the same name stands for, in other variables."""
+    named, other = a.sides[0], b.sides[0]
+    return is_name(named) and named == other and not (variables(named) & used)
 
 
 def _same_name(a: Relation, b: Relation) -> bool:
@@ -98,7 +106,11 @@ def _difference(r: Relation) -> Node:
 def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     """Whether left minus right of one is a constant times that of the other."""
     f, g = _difference(a), _difference(b)
-    if variables(f) != variables(g) or not variables(f) or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g))):
+    if (
+        variables(f) != variables(g)
+        or not variables(f)
+        or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g)))
+    ):
         return False
     try:
         with decimal.localcontext(precise.context(40)):
@@ -108,7 +120,10 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
         with decimal.localcontext(precise.context(120)):
             ratios = [_ratio(f, g, p) for p in (0, 1, 2)]
             first = ratios[0]
-            if any(precise.size(precise.add(r, precise.negate(first))) > precise.size(first).scaleb(-70) for r in ratios[1:]):
+            if any(
+                precise.size(precise.add(r, precise.negate(first))) > precise.size(first).scaleb(-70)
+                for r in ratios[1:]
+            ):
                 return False
             return not positive or (not isinstance(first, precise.Complex) and precise.to_decimal(first) > 0)
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError, decimal.DecimalException):

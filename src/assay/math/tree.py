@@ -1,10 +1,10 @@
 """What an answer is once it is read: expressions, and the things that are made of them.
 
-    3/4 + x      Op("+", (Op("/", (Num(3), Num(4))), Sym("x")))
-    (1, 2]       Group("tuple", (Num(1), Num(2)), "(", "]")
-    x > 3        Relation((Sym("x"), Num(3)), (">",))
-    10 cm        Quantity(Num(10), ("cm",))
-    odd          Text("odd")
+3/4 + x      Op("+", (Op("/", (Num(3), Num(4))), Sym("x")))
+(1, 2]       Group("tuple", (Num(1), Num(2)), "(", "]")
+x > 3        Relation((Sym("x"), Num(3)), (">",))
+10 cm        Quantity(Num(10), ("cm",))
+odd          Text("odd")
 """
 
 from __future__ import annotations

@@ -101,9 +101,34 @@ for _line in _TABLE.strip().splitlines():
     for _name in _spellings:
         UNITS[_name] = (_kind, Fraction(_factor or "1"))
 
-_FILLERS = frozenset("of the a an in per is are each was for square cubic sq cu that with by and to at on".split())
-_PLURAL_ONLY = frozenset("units unit people person ways way dollars dollar cents cent".split())
-_COLD = frozenset("C F".split())
+_FILLERS = frozenset(
+    [
+        "of",
+        "the",
+        "a",
+        "an",
+        "in",
+        "per",
+        "is",
+        "are",
+        "each",
+        "was",
+        "for",
+        "square",
+        "cubic",
+        "sq",
+        "cu",
+        "that",
+        "with",
+        "by",
+        "and",
+        "to",
+        "at",
+        "on",
+    ]
+)
+_PLURAL_ONLY = frozenset(["units", "unit", "people", "person", "ways", "way", "dollars", "dollar", "cents", "cent"])
+_HALVES = frozenset(["am", "pm", "AM", "PM", "sq", "cu"])
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 
 
@@ -111,21 +136,29 @@ def is_unit_word(word: str) -> bool:
     """Whether a word of two letters or more is the name of a unit."""
     if not word.isascii():
         return True
-    return len(word) > 1 and (word in UNITS or word.lower() in UNITS or word in _PLURAL_ONLY)
+    return len(word) > 1 and (word in UNITS or word.lower() in UNITS or word in _PLURAL_ONLY or word in _HALVES)
 
 
 def unit_follows(c: Cursor, left: Node) -> bool:
     """Whether what stands behind a value is its unit: words up to the end of the item, and no expression."""
     token = c.peek()
+    if not token.isascii():
+        return True
     if not (token[:1].isalpha() or token in ("\\mu", "\\Omega")) or not _plain_value(left):
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
         return True
-    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("^", "_", "(", "+", "-", "*")):
+    if token in _GLUED and isinstance(left, Num) and _unit_to_the_end(c):
+        return True
+    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):
         return False
     if token in ("e", "i", "pi"):
         return False
     return c.i in c.upright or _unit_to_the_end(c)
+
+
+_GLUED = ("g", "L", "J", "V", "W")
+"""Letters that are a unit even where they stand close to a number, as in `264g`."""
 
 
 def _plain_value(node: Node) -> bool:
@@ -134,12 +167,18 @@ def _plain_value(node: Node) -> bool:
 
 def _unit_to_the_end(c: Cursor) -> bool:
     k = c.i
-    while k < c.n and (c.t[k] in UNITS or (len(c.t[k]) > 1 and c.t[k].isalpha()) or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")):
+    while k < c.n and (
+        c.t[k] in UNITS
+        or (len(c.t[k]) > 1 and c.t[k].isalpha())
+        or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")
+    ):
         k += 1
     return k == c.n or c.t[k] in (",", ";", "and", "or", ")", "]", "\\}", "}")
 
 
-_STOPS = frozenset({",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"})
+_STOPS = frozenset(
+    {",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"}
+)
 
 
 def take_unit(c: Cursor) -> tuple[str, ...]:
@@ -172,9 +211,23 @@ def _measured(c: Cursor) -> bool:
 
 
 def _is_unit_token(token: str) -> bool:
-    return (
-        token[:1].isalnum()
-        or token in ("/", "^", "-", "*", ".", "_", "°", "%", "'", "\\mu", "\\Omega", "²", "³", "\\AA", "\\ohm", "and")
+    return token[:1].isalnum() or token in (
+        "/",
+        "^",
+        "-",
+        "*",
+        ".",
+        "_",
+        "°",
+        "%",
+        "'",
+        "\\mu",
+        "\\Omega",
+        "²",
+        "³",
+        "\\AA",
+        "\\ohm",
+        "and",
     )
 
 

@@ -1,7 +1,7 @@
 """Is this answer that answer? The verdict, the rule that gave it, and the reason in words.
 
-Cheapest first: the same text, the same tokens, the same integer; a choice among letters; two trees of one kind by value;
-words. What stays open is a plain no with the rule "undecided".
+Cheapest first: the same text, the same tokens, the same integer; a choice among letters; two trees of one kind by
+value; words. What stays open is a plain no with the rule "undecided".
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Literal
 
 from assay.math.compare import Closeness, Decision, same
 from assay.math.limits import TooLarge, Unreadable
+from assay.math.parts import same_parts
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity
-from assay.math.words import choices, led_choice, only_number
+from assay.math.words import choices, date, led_choice, only_number
 
 Form = Literal["any", "same"]
 
@@ -30,7 +31,8 @@ class Options:
     form: Form = "any"
     """`same`: the form counts too, up to the order of what commutes: a factored gold wants a factored answer."""
     rounding: bool = True
-    """An exact answer that rounds to a decimal gold is right, and so is a decimal of at least nine digits of an exact gold."""
+    """An exact answer that rounds to a decimal gold of three places or more is right, and so is a decimal of at least
+    nine digits of an exact gold."""
 
 
 DEFAULT = Options()
@@ -105,8 +107,32 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
             g, a = gold.ungrouped(), answer.ungrouped()
             if g is not None and a is not None and _by_value(g, a, options).same:
                 return Decision(True, decision.rule)
-        return decision
-    return _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
+        if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
+            return Decision(True, "exponents without braces")
+        return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
+    open_ = _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
+    return open_ if open_.same else _in_parts(answer, gold, options, open_)
+
+
+def _several(answer: Reading, gold: Reading) -> bool:
+    return any(mark in r.text for r in (answer, gold) for mark in (")", ":", "=", " is "))
+
+
+def _in_parts(answer: Reading, gold: Reading, options: Options, otherwise: Decision) -> Decision:
+    def same_text(g: str, a: str) -> bool:
+        return judge(Reading(a), Reading(g), options).equal
+
+    if options.form == "any" and same_parts(gold.text, answer.text, same_text):
+        return Decision(True, "part by part")
+    return otherwise
+
+
+def _loosely(answer: Reading, gold: Reading, options: Options) -> bool:
+    g, a = gold.loose_exponents(), answer.loose_exponents()
+    if g is None and a is None:
+        return False
+    g, a = g or gold.node, a or answer.node
+    return g is not None and a is not None and _by_value(g, a, options).same is True
 
 
 def _grouped(answer: Reading, gold: Reading) -> bool:
@@ -148,10 +174,12 @@ def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
         return otherwise
     if answer.words and answer.words == gold.words:
         return Decision(True, "the same words")
+    if (day := date(gold.words)) is not None:
+        return Decision(date(answer.words) == day, "dates")
     if answer.node is None and isinstance(gold.node, Num | Quantity):
-        wanted = gold.node.value if isinstance(gold.node, Num) else gold.node.value
+        wanted = gold.node.value if isinstance(gold.node, Quantity) else gold.node
         said = only_number(answer.text)
         if said is not None:
-            value = wanted.value if isinstance(wanted, Num) else wanted
-            return Decision(said == value, "the one number of a sentence")
+            same_number = isinstance(wanted, Num) and said == wanted.value
+            return Decision(same_number, "the one number of a sentence")
     return otherwise

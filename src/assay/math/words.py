@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from assay.math.names import NUMBER_WORDS, SCALES
+
 _WRAP = re.compile(r"\\(?:text\w*|math\w+|mbox|hbox|operatorname|underline|emph)\s*\{([^{}]*)\}")
-_NOISE = re.compile(r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$")
-_SPACE = re.compile(r"[\s,;()\[\]]+")
+_NOISE = re.compile(
+    r"\\[,;:! ]|\\(?:quad|qquad|left|right|displaystyle|boxed)\b|[$*{}\"“”`~]|(?<=\w)\.(?=\s|$)|[.!?;:]+$"
+)
+_SPACE = re.compile(r"[\s,;]+")
+_WRAPPED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARTICLES = frozenset({"the", "a", "an"})
 _SAME = {"true": "yes", "false": "no", "dne": "does not exist", "undef": "undefined"}
 
@@ -18,14 +23,22 @@ def normal_words(text: str) -> str:
         text, changed = _WRAP.subn(r" \1 ", text)
         if not changed:
             break
-    words = _SPACE.split(_NOISE.sub(" ", text.strip()).strip().lower())
+    text = _NOISE.sub(" ", text.strip()).strip().lower()
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped:
+        text = wrapped.group(1) or wrapped.group(2) or text
+    words = _SPACE.split(text)
     kept = [w.rstrip(".") for w in words if w and w not in _ARTICLES]
     joined = " ".join(kept)
     return _SAME.get(joined, joined)
 
 
 _CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
-_LED_CHOICE = re.compile(r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$", re.I | re.S)
+_LED_CHOICE = re.compile(
+    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$",
+    re.I | re.S,
+)
+_PARTS = re.compile(r"(?<!\w)\([a-jA-J]\)|(?:^|[\s,;])[a-j]\)")
 _LETTERS = re.compile(r"[\s(\[{]*([A-J])(?:\s*(?:,|and|&|/|\s)\s*\(?([A-J])\)?)+[\s)\]}.]*$")
 
 
@@ -36,16 +49,18 @@ def choice(text: str) -> str:
 
 
 def led_choice(text: str) -> str:
-    """The letter that an answer begins with, before its wording: `(B) 42`; empty where it is none, or one of several."""
+    """The letter that an answer begins with, before its wording: `(B) 42`; empty where it is none or one of several."""
     plain = _plain(text)
     bare = _CHOICE.match(plain)
     if bare:
         return bare.group(1).upper()
     m = _LED_CHOICE.match(plain)
-    if not m:
+    if not m or len(_PARTS.findall(plain)) > 1:
         return ""
     rest = m.group(4).strip()
-    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I):
+    if re.match(r"(?:,|and\b|or\b|&|/)?\s*\(?[A-J]\)?(?:[\s.,):]|$)", rest, re.I) and re.match(
+        r"(?:,|and\b|or\b|&|/|\([A-J]\))", rest, re.I
+    ):
         return ""
     return next(g for g in m.groups()[:3] if g).upper()
 
@@ -54,7 +69,12 @@ def choices(text: str) -> frozenset[str]:
     """The letters of several choices: `A, C`, `A and C`, `AC`; empty where it is none."""
     plain = _plain(text).replace("(", " ").replace(")", " ").strip()
     parts = [p for p in re.split(r"[\s,;&/]+|\band\b", plain) if p]
-    if len(parts) == 1 and 2 <= len(parts[0]) <= 8 and re.fullmatch(r"[A-J]+", parts[0]) and len(set(parts[0])) == len(parts[0]):
+    if (
+        len(parts) == 1
+        and 2 <= len(parts[0]) <= 8
+        and re.fullmatch(r"[A-J]+", parts[0])
+        and len(set(parts[0])) == len(parts[0])
+    ):
         return frozenset(parts[0])
     return frozenset(parts) if len(parts) > 1 and all(re.fullmatch(r"[A-J]", p) for p in parts) else frozenset()
 
@@ -65,6 +85,49 @@ def _plain(text: str) -> str:
         if not changed:
             break
     return text.replace("$", "").replace("**", "").replace("{", "").replace("}", "").replace("\\ ", " ").strip()
+
+
+_MONTHS_OF_THE_YEAR = "january february march april may june july august september october november december"
+_MONTHS = {spelled: i + 1 for i, name in enumerate(_MONTHS_OF_THE_YEAR.split()) for spelled in (name, name[:3])}
+
+
+def date(words: str) -> tuple[int, int, int] | None:
+    """Year (0 where none is said), month and day of `march 5th`, `5 march 1905`, `1905-03-05`; None for other words."""
+    iso = re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", words)
+    if iso:
+        return int(iso[1]), int(iso[2]), int(iso[3])
+    parts = words.replace("of ", "").split()
+    months = [_MONTHS[p] for p in parts if p in _MONTHS]
+    numbers = [m for p in parts if (m := re.fullmatch(r"(\d{1,4})(?:st|nd|rd|th)?", p))]
+    if len(months) != 1 or not 1 <= len(numbers) <= 2 or len(parts) != 1 + len(numbers):
+        return None
+    days = [int(m[1]) for m in numbers if len(m[1]) < 3]
+    years = [int(m[1]) for m in numbers if len(m[1]) == 4]
+    return (years[0] if years else 0, months[0], days[0]) if len(days) == 1 else None
+
+
+_HALVES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+
+
+def number_in_words(text: str) -> Fraction | None:
+    """`twenty-five`, `one half`, `two hundred`; None for other words."""
+    parts = text.replace("-", " ").replace(" and ", " ").split()
+    if not parts or len(parts) > 8:
+        return None
+    total, current, seen = 0, 0, False
+    for k, part in enumerate(parts):
+        part_of = _HALVES.get(part.rstrip("s"))
+        if part_of and k == len(parts) - 1 and seen:
+            return Fraction(total + current, part_of)
+        if part in NUMBER_WORDS:
+            current += NUMBER_WORDS[part]
+        elif part in SCALES and seen:
+            current *= SCALES[part]
+            total, current = (total + current, 0) if SCALES[part] > 100 else (total, current)
+        else:
+            return None
+        seen = True
+    return Fraction(total + current)
 
 
 _NUMBER = re.compile(r"(?<![\w.\\^_{])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w^]|\.\d)")

@@ -15,10 +15,12 @@ from typing import Any, cast
 
 from assay.contract import Contract
 from assay.errors import ConfigError
-from assay.math.compare import number
+from assay.math.compare import unwrap
 from assay.math.grade import Grade, grade_answer
 from assay.math.reading import Reading
-from assay.math.tree import Quantity, variables
+from assay.math.relations import value_of
+from assay.math.scalars import number
+from assay.math.tree import Quantity, Relation, variables
 from assay.math.verdict import Form, Options, read_gold
 from assay.math.words import led_choice, normal_words, only_number
 from assay.reward import RewardFunction
@@ -83,8 +85,8 @@ class MathReward(RewardFunction):
     truth cannot be read. A ground truth may also be a worked solution, a row or a list of acceptable answers.
 
     Example:
-        >>> MathReward()([{"response": r"So \boxed{0.75}", "ground_truth": r"\frac34"}, {"response": "3/5", "ground_truth": "3/4"}])
-        [1.0, 0.0]
+        >>> MathReward()([{"response": r"So \boxed{0.75}", "ground_truth": r"\frac34"}])
+        [1.0]
 
     Hacked by: guessing where few answers are possible; a question whose ground truth is wrong.
     """
@@ -182,7 +184,7 @@ def _describe(grade: Grade, golds: Sequence[str]) -> dict[str, Any]:
 class NumericReward(RewardFunction):
     """1 when the final answer is the ground truth's number, or within the tolerance of it; 0 when it is not a number.
 
-    With `max_error` the reward falls in between as 1 - error / max_error; without it what is outside the tolerance is 0.
+    With `max_error` the reward falls in between as 1 - error / max_error; without it, outside the tolerance is 0.
 
     Example:
         >>> NumericReward(max_error=100)([{"response": "The answer is 75.", "ground_truth": 100}])
@@ -219,7 +221,12 @@ class NumericReward(RewardFunction):
         if found is None or said is None:
             return RewardOutput(0.0, metadata={"extracted": found.text[:_SHOWN] if found else None, "value": None})
         score, gold, error = max(self._score(gold, said) for gold in golds)
-        metadata = {"extracted": found.text[:_SHOWN], "value": _shown(said), "gold": _shown(gold), "error": _shown(error)}
+        metadata = {
+            "extracted": found.text[:_SHOWN],
+            "value": _shown(said),
+            "gold": _shown(gold),
+            "error": _shown(error),
+        }
         return RewardOutput(score, metadata=metadata)
 
     def _score(self, gold: Fraction, said: Fraction) -> tuple[float, Fraction, Fraction]:
@@ -239,10 +246,6 @@ def _number(text: str) -> Fraction | None:
         node = node.value
     if node is None:
         return only_number(text)
-    from assay.math.compare import unwrap
-    from assay.math.relations import value_of
-    from assay.math.tree import Relation
-
     node = unwrap(node)
     if isinstance(node, Relation):
         node = value_of(node)
@@ -274,7 +277,7 @@ class ChoiceReward(RewardFunction):
     the words of one of them says its letter, and the ground truth may be its text or its index.
 
     Example:
-        >>> ChoiceReward()([{"response": "The answer is (B).", "ground_truth": "B"}, {"response": "C or B", "ground_truth": "B"}])
+        >>> ChoiceReward()([{"response": r, "ground_truth": "B"} for r in ("The answer is (B).", "B or C")])
         [1.0, 0.0]
 
     Hacked by: guessing: one in four is right by chance.
@@ -354,7 +357,9 @@ def check_answer(response: str, ground_truth: Any) -> float:
     return 0.0
 
 
-_VALUE = re.compile(r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,4})?|(?<![\w.])[-+−]?\.\d+", re.I)
+_VALUE = re.compile(
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,4})?|(?<![\w.])[-+−]?\.\d+", re.I
+)
 _STATED_VALUE = re.compile(rf"=\s*\$?\s*({_VALUE.pattern})(?![\d.]*\s*[-+*/^=×÷])", re.I)
 _MOST_NUMBERS = 1000
 

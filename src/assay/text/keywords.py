@@ -81,4 +81,4 @@ def _bounds(keyword: str) -> tuple[bool, bool]:
 
 
 def _joins(c: str) -> bool:
-    return bool(_WORD.match(c))
+    return (c.isalnum() or c == "_") and (c.isascii() or bool(_WORD.match(c)))

@@ -99,7 +99,7 @@ def repeated_share(pieces: Sequence[str], n: int) -> float:
     total = len(pieces) - n + 1
     if total <= 0:
         return 0.0
-    return 1.0 - len(set(zip(*(pieces[i:] for i in range(n)), strict=False))) / total
+    return 1.0 - len(set(zip(*[pieces[i:] for i in range(n)], strict=False))) / total
 
 
 def pieces_of(text: str) -> list[str]:

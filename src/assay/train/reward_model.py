@@ -1,4 +1,4 @@
-"""A reward model trained on preferences, over TRL's RewardTrainer; and what one is worth on preferences it never saw."""
+"""A reward model trained on preferences, over TRL's RewardTrainer."""
 
 from __future__ import annotations
 

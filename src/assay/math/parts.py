@@ -1,0 +1,39 @@
+"""Answers in several labelled parts: `(a) 5 m, (b) 7 s` against `length = 5 m; time = 7 s`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+_SPLIT = re.compile(r"\s*(?:;|\n|,(?!\d{3}(?!\d))|\band\b)\s*")
+_LETTER = re.compile(r"\s*(?:part\s+)?\(?(?:[a-hA-H]|i{1,3}|iv|v|\d)\)\s*:?\s*", re.I)
+_LABEL = re.compile(
+    r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
+    r"\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
+)
+_MOST = 12
+
+
+def parts(text: str) -> list[str]:
+    """The parts without their labels; empty where there are no several parts, or none has a label."""
+    if len(text) > 600 or "\\begin" in text:
+        return []
+    pieces = [p for p in _SPLIT.split(text.strip().rstrip(".")) if p.strip()]
+    if not 2 <= len(pieces) <= _MOST:
+        return []
+    bare = [_LABEL.sub("", _LETTER.sub("", p, count=1), count=1).strip() for p in pieces]
+    return bare if all(bare) else []
+
+
+def same_parts(gold: str, answer: str, same: Callable[[str, str], bool]) -> bool:
+    """Whether two answers in as many parts agree in each of them, in order."""
+    g, a = parts(gold), parts(answer)
+    if len(g) != len(a) or not g or not (_labelled(gold, g) or _labelled(answer, a)):
+        return False
+    if not all(re.search(r"\d", p) for p in g):
+        return False
+    return all(same(x, y) for x, y in zip(g, a, strict=True))
+
+
+def _labelled(text: str, bare: Sequence[str]) -> bool:
+    return sum(map(len, bare)) + 4 * len(bare) - 2 < len(text) or bool(_LETTER.match(text))

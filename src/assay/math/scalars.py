@@ -1,0 +1,168 @@
+"""Two expressions against each other: by value, and by the few ways in which one value is written as two."""
+
+from __future__ import annotations
+
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+from assay.math import precise
+from assay.math.decision import Closeness, Decision
+from assay.math.equal import DECADIC, DEGREES_LEFT_OUT, equal
+from assay.math.evaluate import NeedsIntegers, Point, evaluate
+from assay.math.limits import TooLarge, Unreadable
+from assay.math.tree import Node, Num, Op, Sym, has, names, variables
+
+
+def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
+    """Two expressions."""
+    if isinstance(gold, Num) and isinstance(answer, Num):
+        return _numbers(gold, answer, near)
+    if _is(gold, "base") and _is(answer, "base"):
+        return Decision(equal(gold, answer), "numbers in a base")
+    if _is(gold, "ratio") or _is(answer, "ratio"):
+        return _ratios(gold, answer)
+    if _region(gold) or _region(answer):
+        return None
+    if _infinite(gold) or _infinite(answer):
+        return Decision(_infinite(gold) == _infinite(answer), "infinity")
+    verdict = equal(gold, answer)
+    if verdict is False:
+        return _otherwise_equal(gold, answer, near)
+    return Decision(verdict, "undecided" if verdict is None else "values of the expressions")
+
+
+def _otherwise_equal(gold: Node, answer: Node, near: Closeness) -> Decision:
+    """The few ways in which two values that differ are still one answer."""
+    if (has(gold, "deg") or has(answer, "deg")) and equal(gold, answer, DEGREES_LEFT_OUT):
+        return Decision(True, "degrees")
+    if (has(gold, "log") or has(answer, "log")) and equal(gold, answer, DECADIC):
+        return Decision(True, "logarithms to the base of ten")
+    if "I" in names(gold) | names(answer) and "i" in names(gold) | names(answer):
+        return Decision(equal(_imaginary(gold), _imaginary(answer)), "I for the imaginary unit")
+    if near.relative and within(gold, answer, near.relative):
+        return Decision(True, f"within {float(near.relative):g} of the gold")
+    if _renamed(gold, answer):
+        return Decision(True, "equal but for the name of the integer")
+    if near.rounding and rounds_to(gold, answer):
+        return Decision(True, "equal as rounded")
+    if _plain_digits(gold, answer):
+        return Decision(True, "the digits of a number in a base")
+    return Decision(False, "values of the expressions")
+
+
+def _renamed(gold: Node, answer: Node) -> bool:
+    """`k pi` and `n pi`: multiples of a period, whatever the integer is called."""
+    g, a = variables(gold), variables(answer)
+    if len(g) != 1 or len(a) != 1 or g == a or not (g | a) <= {"k", "n", "m", "l"} or "pi" not in names(gold):
+        return False
+    return equal(gold, _with_name(answer, a.pop(), g.pop())) is True
+
+
+def _with_name(node: Node, old: str, new: str) -> Node:
+    if isinstance(node, Sym):
+        return Sym(new) if node.name == old else node
+    return Op(node.op, tuple(_with_name(n, old, new) for n in node.args)) if isinstance(node, Op) else node
+
+
+def _imaginary(node: Node) -> Node:
+    if isinstance(node, Sym) and node.name == "I":
+        return Sym("i")
+    return Op(node.op, tuple(_imaginary(n) for n in node.args)) if isinstance(node, Op) else node
+
+
+def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
+    if gold.value == answer.value:
+        return Decision(True, "exact numbers")
+    if near.relative and within(gold, answer, near.relative):
+        return Decision(True, f"within {float(near.relative):g} of the gold")
+    if near.rounding and (gold.places >= 0) != (answer.places >= 0) and rounds_to(gold, answer):
+        return Decision(True, "equal as rounded")
+    return Decision(False, "exact numbers")
+
+
+def _plain_digits(gold: Node, answer: Node) -> bool:
+    return (
+        isinstance(gold, Op)
+        and gold.op == "base"
+        and isinstance(answer, Num)
+        and gold.args[2] == Sym(str(answer.value))
+    )
+
+
+def _is(node: Node, op: str) -> bool:
+    return isinstance(node, Op) and node.op == op
+
+
+def _region(node: Node) -> bool:
+    return (isinstance(node, Op) and node.op in ("cup", "cap", "setminus", "such that")) or node == Sym("Reals")
+
+
+def _infinite(node: Node) -> int:
+    if isinstance(node, Op) and node.op == "neg":
+        return -_infinite(node.args[0])
+    return 1 if isinstance(node, Sym) and node.name == "oo" else 0
+
+
+def _ratios(gold: Node, answer: Node) -> Decision:
+    a, b = _ratio_parts(gold), _ratio_parts(answer)
+    if a is None or b is None or len(a) != len(b):
+        return Decision(False, "a ratio against something else")
+    for k in range(1, len(a)):
+        if not equal(Op("*", (a[0], b[k])), Op("*", (b[0], a[k]))):
+            return Decision(False, "ratios")
+    return Decision(True, "ratios")
+
+
+def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
+    if isinstance(node, Op) and node.op == "ratio":
+        return node.args
+    if isinstance(node, Op) and node.op == "/":
+        return node.args
+    return (node, Num(1)) if isinstance(node, Num) else None
+
+
+def number(node: Node) -> Decimal | Fraction | int | None:
+    """The value of an expression that is a real number."""
+    if isinstance(node, Num):
+        return node.value
+    try:
+        with decimal.localcontext(precise.context(50)):
+            v = precise.simple(evaluate(node, Point(degrees=False)))
+    except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
+        return None
+    return None if isinstance(v, precise.Complex) else v
+
+
+def within(gold: Node, answer: Node, relative: Fraction) -> bool:
+    """Whether a number is within a relative distance of another."""
+    if variables(gold) or variables(answer):
+        return False
+    g, a = number(gold), number(answer)
+    if g is None or a is None or not g:
+        return False
+    with decimal.localcontext(precise.context(50)):
+        x, y = precise.to_decimal(g), precise.to_decimal(a)
+        return abs(x - y) <= abs(x) * precise.to_decimal(relative)
+
+
+def rounds_to(gold: Node, answer: Node) -> bool:
+    """Whether one is exact and the other is that value, rounded to as many digits as are written."""
+    if isinstance(gold, Op) and gold.op == "neg" and isinstance(answer, Op) and answer.op == "neg":
+        return rounds_to(gold.args[0], answer.args[0])
+    if isinstance(gold, Num) and gold.places >= 3 and not (isinstance(answer, Num) and answer.places >= 0):
+        return _rounded(answer, gold.places) == gold.value and gold.value != 0
+    if isinstance(answer, Num) and answer.places >= 6 and not (isinstance(gold, Num) and gold.places >= 0):
+        digits = len(str(abs(answer.value * 10**answer.places)))
+        return digits >= 9 and _rounded(gold, answer.places) == answer.value
+    return False
+
+
+def _rounded(node: Node, places: int) -> Fraction | None:
+    if variables(node):
+        return None
+    v = number(node)
+    if v is None:
+        return None
+    scaled = Fraction(v) * 10**places
+    return Fraction((2 * scaled + 1).__floor__() // 2, 10**places)

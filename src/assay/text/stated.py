@@ -1,0 +1,99 @@
+"""Statements in words: `the answer is ...`, `#### ...`, and how far the phrase behind them goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.text.boxes import Span
+from assay.text.denied import denied
+
+TAIL = 4000
+"""How many of the last characters are searched for a statement that is not in a box or tag."""
+_LEAD = re.compile(
+    r"(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
+    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
+    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?)?\s*[:：]"
+    r"|A\s?:(?=\s*\S)|####",
+    re.I,
+)
+_KEYS = ("nswer", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_FOREIGN = re.compile("答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
+
+
+def _leads(tail: str) -> Iterator[re.Match[str]]:
+    """Where a statement such as `the answer is` begins, from the last one back."""
+    places = [m.start() for m in _FOREIGN.finditer(tail)] if not tail.isascii() else []
+    for key in _KEYS:
+        limit = len(tail)
+        for _ in range(4):
+            limit = tail.rfind(key, 0, limit)
+            if limit < 0:
+                break
+            places.append(limit + (-1 if key in ("nswer", "NSWER") else 0 if key == "####" else 1))
+    for place in sorted(places, reverse=True)[:8]:
+        m = _LEAD.match(tail, max(place, 0))
+        if m:
+            yield m
+
+
+_FILLER = re.compile(
+    r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
+)
+_SENTENCE_END = re.compile(
+    r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b"
+)
+_BECAUSE = re.compile(
+    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    re.I | re.S,
+)
+FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
+
+
+def _statement(text: str, lead: re.Match[str]) -> Span | None:
+    """The phrase after `the answer is`."""
+    i = lead.end()
+    how = "####" if lead.group() == "####" else "stated"
+    while i < len(text) and text[i] in " \t\n*_:\"'“`>":
+        i += 1
+    filler = _FILLER.match(text, i)
+    while filler and filler.end() > i:
+        i = filler.end()
+        filler = _FILLER.match(text, i)
+    rest = text[i : i + 1200]
+    fence = FENCE.match(rest)
+    if fence:
+        inner = next(g for g in fence.groups() if g is not None)
+        tail = rest[fence.end() :]
+        joint = re.match(r"\s*(?:,|and\b|or\b|%|\\%|[°a-zA-Z²³/]+(?=[\s.,;]|$))", tail)
+        if not joint:
+            return Span(lead.start(), i + fence.end(), inner, how)
+    end = _SENTENCE_END.search(rest)
+    phrase = rest[: end.start()] if end else rest
+    phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
+    phrase = phrase.strip().strip("*_`\"'“”\\").strip()
+    return Span(lead.start(), i + (end.end() if end else len(rest)), phrase, how) if phrase else None
+
+
+def spoken_answer(text: str) -> Span | None:
+    """The last statement of the kind `the answer is ...` in the tail of a text."""
+    offset = max(0, len(text) - TAIL)
+    tail = text[offset:]
+    for lead in _leads(tail):
+        span = _statement(tail, lead)
+        if span is None or denied(tail, lead.end(), span.end):
+            continue
+        if re.match(r"(?:not\b|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", span.inner, re.I):
+            continue
+        return Span(span.start + offset, span.end + offset, _prose_value(span.inner), span.how)
+    return None
+
+
+def _prose_value(phrase: str) -> str:
+    """Of a whole sentence in words the part that is the value: what follows its last `is`."""
+    if (len(phrase) < 24 or phrase.count(" ") < 4) and not re.search("是|为|等于", phrase):
+        return phrase
+    if re.match(r"[\s$\\({\[]*[-+]?[\d.]", phrase):
+        return phrase
+    said = re.search(r".*(?:\b(?:is|are|was|equals|be)\b\s+|(?:是|为|等于)\s*)(?=\S)(?!not\b)", phrase, re.S)
+    return phrase[said.end() :] if said else phrase

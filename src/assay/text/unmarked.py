@@ -1,0 +1,89 @@
+"""Answers that nothing marks: a bare answer, the last bold, formula, equation or number in the last lines."""
+
+from __future__ import annotations
+
+import re
+
+from assay.text.denied import denied
+from assay.text.stated import FENCE, TAIL
+
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)",
+    re.I,
+)
+_LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
+"""Letters of scripts in which formulas are not written: a sentence has many of them."""
+_EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
+
+
+def unmarked(text: str) -> tuple[str, str] | None:
+    """The last bold, the last formula, the last equation or the last number, in the last lines."""
+    text = text.strip()
+    if not text:
+        return None
+    if len(text) <= 400 and _is_bare(text):
+        return (unfence(text), "bare")
+    tail = text[-TAIL:]
+    fences = list(FENCE.finditer(tail))
+    last_line = tail.rstrip().rsplit("\n", 1)[-1]
+    line_start = len(tail) - len(last_line)
+    if fences:
+        last = fences[-1]
+        after = tail[last.end() :]
+        if last.end() >= line_start or (len(after) < 200 and not _NUMBER.search(after)):
+            inner = _inner(last)
+            if inner.strip() and not denied(tail, last.start(), last.end()) and not _later_number(after):
+                return _fenced(tail, fences, inner)
+    return _from_line(last_line, tail)
+
+
+def _inner(fence: re.Match[str]) -> str:
+    return next(g for g in fence.groups() if g is not None)
+
+
+def _fenced(tail: str, fences: list[re.Match[str]], inner: str) -> tuple[str, str]:
+    last = fences[-1]
+    bold = last.group().startswith("**")
+    unit = re.match(r"\s*(percent|%|\\%|degrees)", tail[last.end() :])
+    if unit:
+        inner += " " + unit.group(1)
+    return (unfence(inner), "bold" if bold else "math")
+
+
+def _later_number(after: str) -> bool:
+    return len(after) > 3 and bool(_NUMBER.search(after))
+
+
+def _from_line(line: str, tail: str) -> tuple[str, str] | None:
+    for candidate in (line, tail[-600:]):
+        equation = _EQUATION.search(candidate)
+        if equation and len(candidate) < 4000 and candidate is line:
+            value = equation.group(1).strip()
+            if value and len(_WORD.findall(value)) <= 3 and len(_LETTERS_ELSEWHERE.findall(value)) <= 4:
+                return (value, "equation")
+        numbers = [m for m in _NUMBER.finditer(candidate) if not denied(candidate, m.start(), m.end())]
+        if numbers:
+            return (numbers[-1].group().strip(), "number")
+    return None
+
+
+def _is_bare(text: str) -> bool:
+    """Whether the whole response is an answer and no sentence."""
+    if "\n\n" in text:
+        return False
+    plain = FENCE.sub(" x ", text) if "$" in text or "\\(" in text or "\\[" in text else text
+    words = _WORD.findall(re.sub(r"</?su[pb]>|\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
+    if plain is not text and plain.strip(" .*") != "x":
+        return False
+    if len(words) > 2 and re.search(r"\d", plain) and not re.match(r"[-+(\[{$\\\d.€£]", plain):
+        return False
+    if not plain.isascii() and len(_LETTERS_ELSEWHERE.findall(plain)) > 4:
+        return False
+    return len(words) <= 4 and not re.search(r"[.?!]\s+\S", plain)
+
+
+def unfence(text: str) -> str:
+    text = text.strip()
+    whole = FENCE.fullmatch(text.rstrip(". "))
+    return _inner(whole).strip() if whole else text
