@@ -33,7 +33,7 @@ def test_nondeterminism():
     assert lints(declared)["lint/nondeterminism"].severity is Severity.NOTE
 
 
-def test_mutation_is_seen_though_the_reward_ran_in_a_worker():
+def test_mutation():
     assert "metadata" in lints(rewards.careless)["lint/mutation"].message
 
 

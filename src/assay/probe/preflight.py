@@ -7,6 +7,7 @@ process is a finding, and the next stage goes on.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from assay.engine import score as score_rows
 from assay.errors import InputError, UnknownName, did_you_mean
 from assay.load import load_reward
 from assay.probe.desk import ERROR, Desk
-from assay.probe.example import Example, rows_of, with_response
+from assay.probe.example import Example, rows_of
 from assay.probe.lints import changed, unpicklable
 from assay.probe.rule import Finding, Severity, finding
 from assay.probe.trainers import TRAINERS
@@ -73,7 +74,7 @@ def preflight(
         raise InputError("needed at least one example row; found none.")
     several = [Example(row) for row in given[:PROMPTS]]
     rows = [
-        with_response(e.trajectory, text, e.trajectory.group_id or "prompt")
+        dataclasses.replace(e.row(text, text != e.honest), group=e.trajectory.group_id or "prompt")
         for e in several
         for text in (e.honest, e.mistaken or e.hollow)
     ]

@@ -20,7 +20,7 @@ from assay.contract import Per
 from assay.engine import Engine, leaves, required_columns
 from assay.engine import score as score_rows
 from assay.errors import InputError
-from assay.probe.example import Example, candidates, marked, rows_of, with_response
+from assay.probe.example import Example, candidates, marked, rows_of
 from assay.probe.rule import RULES, SLACK, Case, Expect, Finding, Rule, Severity, cases_of
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
@@ -105,9 +105,16 @@ class Trial:
             for case in cases_of(example, (r for r in chosen if example in first or not r.once))
         ]
 
-    def score(self, asked: Sequence[tuple[Example, str]]) -> list[RewardOutput]:
-        """Score these responses; where a reward sees groups, each beside its example's honest response."""
-        return score_responses(self.reward, asked, self.engine, self._grouped)
+    def score(self, asked: Sequence[tuple[Example, Trajectory]]) -> list[RewardOutput]:
+        """Score rows of examples; where a reward sees groups, each beside its example's honest response."""
+        for i, (_, row) in enumerate(asked):
+            row.group = f"probe-{i}"  # nobody is to be scored beside another attack
+        if not self._grouped:
+            return score_rows(self.reward, [row for _, row in asked], engine=self.engine)
+        pairs: list[Trajectory] = []
+        for e, row in asked:
+            pairs += [dataclasses.replace(e.row(e.honest), group=row.group), row]
+        return score_rows(self.reward, pairs, engine=self.engine)[1::2]
 
     def judge(self, case: Case) -> Finding | None:
         """Score one case and say what is wrong with it, if anything is."""
@@ -115,8 +122,9 @@ class Trial:
 
     def judge_all(self, cases: Sequence[Case]) -> Iterator[Finding]:
         """Score the cases in one batch, and give what is wrong."""
-        asked = [(case.example, case.response) for case in cases]
-        beside = [(case.example, case.beside) for case in cases if case.beside]
+        worthless = {Expect.BELOW, Expect.ENDS, Expect.NO_GAIN}
+        asked = [(c.example, c.example.row(c.response, c.rule.expect in worthless)) for c in cases]
+        beside = [(c.example, c.example.row(c.beside, worthless=True)) for c in cases if c.beside]
         outputs = self.score([*asked, *beside])
         neutral = iter(outputs[len(cases) :])
         for case, output in zip(cases, outputs, strict=False):
@@ -151,7 +159,9 @@ class Trial:
 
     def _is_same_to_it(self, case: Case) -> bool:
         """A reward of form may tell two spellings of an answer apart; white space should not matter to any."""
-        return self.sense >= Sense.CONTENT or case.response.split() == case.example.honest.split()
+        if self.sense >= Sense.CONTENT:
+            return True
+        return not self._grouped and case.response.split() == case.example.honest.split()
 
     def _below(self, case: Case, earned: float, m: Measured) -> Finding | None:
         said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
@@ -171,7 +181,9 @@ class Trial:
 
     def _more_for_form(self, case: Case, earned: float, m: Measured) -> Finding | None:
         """A reward of form cannot tell; that is said once, and only clearly more than the honest one is news."""
-        if self.builtin or self.sense >= Sense.CONTENT or earned <= m.honest + max(0.1 * self.scale, self.slack):
+        if self.builtin or self._grouped or self.sense >= Sense.CONTENT:
+            return None  # what is measured against its group has no worth of its own
+        if earned <= m.honest + max(0.1 * self.scale, self.slack):
             return None
         said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
         return self._found(case, earned, said, Severity.WARNING)
@@ -234,19 +246,6 @@ def open_trial(
 def _give_up(trial: Trial, reason: str) -> None:
     fix = "Give it more time with --timeout, or find what it waits for."
     trial.troubles.append(Finding("example/timeout", Severity.ERROR, reason, fix, id="example/timeout"))
-
-
-def score_responses(
-    reward: RewardFunction, asked: Sequence[tuple[Example, str]], engine: Engine, grouped: bool
-) -> list[RewardOutput]:
-    """Score responses to examples; a reward that sees groups sees each beside the example's honest response."""
-    if not grouped:
-        rows = [with_response(e.trajectory, response, f"probe-{i}") for i, (e, response) in enumerate(asked)]
-        return score_rows(reward, rows, engine=engine)
-    pairs: list[Trajectory] = []
-    for i, (e, response) in enumerate(asked):
-        pairs += [with_response(e.trajectory, text, f"probe-{i}") for text in (e.honest, response)]
-    return score_rows(reward, pairs, engine=engine)[1::2]
 
 
 def builtin_rows(reward: RewardFunction) -> list[Trajectory]:
@@ -323,9 +322,10 @@ def _scale(reward: RewardFunction, known: Sequence[float]) -> float:
 
 
 def _measure(trial: Trial) -> None:
-    asked: list[tuple[Example, str]] = []
+    asked: list[tuple[Example, Trajectory]] = []
     for e in trial.examples:
-        asked += [(e, e.honest), (e, e.mistaken or ""), (e, e.hollow), (e, e.shuffled)]
+        asked.append((e, e.row(e.honest)))
+        asked += [(e, e.row(text, worthless=True)) for text in (e.mistaken or "", e.hollow, e.shuffled)]
     repeats = 1 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
     runs = [trial.score(asked) for _ in range(repeats)] if asked else [[]]
     spread = 0.0
