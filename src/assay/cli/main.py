@@ -21,6 +21,8 @@ COMMANDS = {
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
     "report": "report:report",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
     "check": "check:check",
     "plan": "plan:plan",
     "train": "train:train",
