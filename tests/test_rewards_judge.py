@@ -62,7 +62,7 @@ def test_a_score_on_a_scale():
         record = out.metadata["judge"]
         assert record["score"] == 4.0
         assert record["verdicts"]["score"]["reason"] == "Because."
-        assert record["tokens"] == [100, 10]
+        assert record["spent"]["tokens"] == [100, 10]
         assert "It is Paris." in str(record["calls"][0]["request"])
         assert "Paris" in said(server.requests[-1][1])
         json.dumps(out.metadata)
@@ -172,7 +172,7 @@ def test_the_wire_form_of_decisions():
     with JudgeServer(answer) as server:
         out = one(judge_at(server, read="decisions"))
         assert out.reward == pytest.approx(0.5)
-        assert out.metadata["judge"]["tokens"] == [7, 0]
+        assert out.metadata["judge"]["spent"]["tokens"] == [7, 0]
 
 
 def test_names_of_limits_are_learned():
