@@ -279,7 +279,7 @@ def test_two_thousand_rows_through_a_server_that_fails_a_third(monkeypatch):
 
     with JudgeServer(answer) as server:
         judge = judge_at(
-            server, attempt_timeout=0.5, deadline=30.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200
+            server, attempt_timeout=4.0, deadline=120.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200
         )
         rows = [{"prompt": "Write.", "response": f"This is row {i} of them."} for i in range(2000)]
         outputs = assay.score(judge, rows)
