@@ -253,20 +253,23 @@ from assay import Engine, score
 from assay.distributed import Cluster, score_file
 from assay.rollouts import Rollouts, chunks
 from engine import BurnHere, Rule, cpu_below
-path, kind = sys.argv[2], sys.argv[3]
+path, kind, number = sys.argv[2], sys.argv[3], int(sys.argv[4])
 reward = BurnHere() if kind == "burn" else Rule()
 started = time.perf_counter()
 os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
 ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
 up = time.perf_counter() - started
-stamps, count = [], 0
-for rows, outputs in score_file(reward, Rollouts(path), Cluster(actors=2)):
-    count += len(rows)
-    stamps.append((time.perf_counter(), count, cpu_below()))
-first = next(s for s in stamps if s[1] >= stamps[-1][1] // 5)
-ray_rate = (stamps[-1][1] - first[1]) / (stamps[-1][0] - first[0])
-first_at = stamps[0][0] - started - up
-ray_cpu = (stamps[-1][2] - first[2]) / (stamps[-1][1] - first[1])
+def on_ray(limit):
+    started, used, first, count = time.perf_counter(), cpu_below(), None, 0
+    for rows, outputs in score_file(reward, Rollouts(path, limit=limit), Cluster(actors=2)):
+        first = first or time.perf_counter() - started
+        count += len(rows)
+    assert count == limit
+    return time.perf_counter() - started, cpu_below() - used, first
+half, whole = on_ray(number // 2), on_ray(number)  # what is the same in both is the start of the actors
+first_at = half[2]
+ray_rate = (number - number // 2) / max(1e-9, whole[0] - half[0])
+ray_cpu = (whole[1] - half[1]) / (number - number // 2)
 ray.shutdown()
 with Engine(workers=2 if kind == "burn" else None) as engine:
     def local():
@@ -313,7 +316,7 @@ def on_ray(count: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.jsonl"
             path.write_text(_lines(number))
-            command = [sys.executable, "-c", RAY_SCRIPT, str(Path(__file__).parent), str(path), kind]
+            command = [sys.executable, "-c", RAY_SCRIPT, str(Path(__file__).parent), str(path), kind, str(number)]
             done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(f"failed: {done.stderr[-300:]}")
