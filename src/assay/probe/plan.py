@@ -1,7 +1,7 @@
 """The capacity plan: from a sample of rollouts, what it takes that scoring hides behind generation.
 
-A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) each response
-goes to the one that is free first, and the last to be done counts. So stragglers show, as they do not in a mean.
+A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) each
+response goes to the one that is free first, and the last to be done counts. So stragglers show, as in no mean.
 """
 
 from __future__ import annotations
