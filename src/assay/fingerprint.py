@@ -47,7 +47,7 @@ class Fingerprint:
 def fingerprint(reward: RewardFunction) -> Fingerprint:
     """The fingerprint of one reward, without what it is composed of."""
     if isinstance(reward, FunctionReward):
-        return Fingerprint(code_of(reward.fn), {"fn": describe(reward.fn)}, reward.contract.version)
+        return Fingerprint(code_of(reward.fn), _of_function(reward.fn), reward.contract.version)
     return Fingerprint(code_of(type(reward)), _configuration(reward), reward.contract.version)
 
 
@@ -56,7 +56,7 @@ def fingerprints(reward: RewardFunction, path: str = "") -> dict[str, dict[str, 
     found = {path or reward.name: fingerprint(reward).as_dict()}
     if isinstance(reward, Composition):
         for name, child in reward.children.items():
-            found.update(fingerprints(child, f"{path}/{name}" if path else name))
+            found.update(fingerprints(child, f"{path or reward.name}/{name}"))
     return found
 
 
@@ -75,9 +75,11 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     if before["version"] != now["version"]:
         said.append(f"version {before['version']!r} became {now['version']!r}")
     old, new = before["config"], now["config"]
-    for key in dict.fromkeys([*old, *new]):
-        if old.get(key) != new.get(key):
-            said.append(f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}")
+    said += [
+        f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    ]
     return said or ["it changed"]
 
 
@@ -100,9 +102,21 @@ def _configuration(reward: RewardFunction) -> dict[str, Any]:
     return {n: describe(getattr(reward, n, None), named=parts) for n in names if n not in hidden}
 
 
+def _of_function(fn: Any) -> dict[str, Any]:
+    """What a function carries beside its code: what it closes over, its fixed arguments, the object it is bound to."""
+    if isinstance(fn, functools.partial):
+        given = {f"argument {i}": describe(value) for i, value in enumerate(fn.args)}
+        return _of_function(fn.func) | given | {str(k): describe(v) for k, v in fn.keywords.items()}
+    if isinstance(fn, types.MethodType):
+        return {"self": describe(fn.__self__)}
+    if isinstance(fn, types.FunctionType):
+        return dict(zip(fn.__code__.co_freevars, map(describe, _cells(fn)), strict=False))
+    return {"object": describe(fn)}
+
+
 def describe(value: Any, depth: int = 6, named: bool = False) -> Any:
     """A value as plain data that is the same in every process. Rewards in it whole, or by their names."""
-    if value is None or isinstance(value, bool | int | float | str) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, Enum)):
         return value
     if depth == 0:
         return type(value).__qualname__
@@ -123,7 +137,11 @@ def describe(value: Any, depth: int = 6, named: bool = False) -> Any:
 
 def _describe_object(value: Any, depth: int, named: bool) -> Any:
     if isinstance(value, functools.partial):
-        return [describe(value.func, depth - 1, named), describe(value.args, depth - 1, named), describe(value.keywords, depth - 1, named)]
+        return [
+            describe(value.func, depth - 1, named),
+            describe(value.args, depth - 1, named),
+            describe(value.keywords, depth - 1, named),
+        ]
     if isinstance(value, types.MethodType):
         return [describe(value.__func__, depth - 1, named), describe(value.__self__, depth - 1, named)]
     if isinstance(value, types.FunctionType):
@@ -181,6 +199,9 @@ def _walk(obj: Any, package: str, seen: dict[int, Any], lines: list[str]) -> Non
         _walk_class(obj, package, seen, lines)
 
 
+_METHODS: Any = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+
+
 def _walk_class(cls: type, package: str, seen: dict[int, Any], lines: list[str]) -> None:
     if cls.__module__.partition(".")[0] != package or cls is RewardFunction:
         lines.append(f"class {cls.__module__}.{cls.__qualname__} {_version(cls.__module__)}")
@@ -189,11 +210,12 @@ def _walk_class(cls: type, package: str, seen: dict[int, Any], lines: list[str])
     for base in cls.__bases__:
         _walk(base, package, seen, lines)
     for name, value in sorted(vars(cls).items()):
-        kinds = types.FunctionType | staticmethod | classmethod | property | functools.cached_property
-        if isinstance(value, kinds):
+        if isinstance(value, _METHODS):
             lines.append(name)
             _walk(value, package, seen, lines)
-        elif not name.startswith("__") and isinstance(value, str | int | float | bool | tuple | list | dict | re.Pattern):
+        elif not name.startswith("__") and isinstance(
+            value, str | int | float | bool | tuple | list | dict | re.Pattern
+        ):
             lines.append(f"{name} = {describe(value)!r}")
 
 

@@ -28,6 +28,10 @@ from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import Outcome, RewardOutput, Trajectory
 
 
+BLOCK = 32
+"""Rows that one cheap reward scores before the next one does."""
+
+
 @dataclass
 class Engine:
     """Runs rewards. Make one to choose how; `score()` uses one with the defaults.
@@ -39,13 +43,15 @@ class Engine:
     """Seconds a trajectory for every reward that declares no deadline of its own."""
     workers: int | None = None
     """Worker processes. None: as many as there are processors, for the rewards that declare a deadline or ask for
-    workers. A number: that many, for everything that is not async. 0: none at all; then no plain reward can be stopped."""
+    workers. A number: that many, for everything that is not async. 0: none; then no plain reward can be stopped."""
     memory_mb: int | None = None
     """What a worker may hold before it is stopped, for rewards that do not declare it."""
     cache: Cache | str | Path | None = None
     """Where outputs of dear rewards are kept: a file."""
     quarantine: str | Path | None = None
     """The folder for inputs that killed a worker; by default `.assay/quarantine`."""
+    share: float = 1.0
+    """The part of an async reward's concurrency that is this engine's, where several engines share one limit."""
     counts: Counts = field(default_factory=Counts, repr=False)
     """What was done, by component: outcomes, calls, calls saved, retries."""
     _staff: Staff = field(default_factory=Staff, repr=False)
@@ -103,7 +109,7 @@ class Engine:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("timeout", "workers", "memory_mb", "cache", "quarantine")
+        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,6 +140,9 @@ class _Call:
         try:
             asks = next(flow)
             while True:
+                for ask in asks if reward.why_not_asked else ():
+                    saved = len(batch.trajectories) - len(ask.rows)
+                    self.engine.counts.saved(ask.name, reward.why_not_asked, saved)
                 asks = flow.send(await self._answer(asks, batch))
         except StopIteration as done:
             outputs: list[RewardOutput] = done.value
@@ -146,11 +155,12 @@ class _Call:
         """The outputs of every ask. What goes to workers goes first, so that they work while this process does."""
         columns: dict[int, list[RewardOutput]] = {}
         works = {k: self._work(ask, batch) for k, ask in enumerate(asks) if not isinstance(ask.reward, Composition)}
+        if len(works) == len(asks) and all(work.is_plain() for work in works.values()):
+            return await self._run_plain(works)
         away = {k: work for k, work in works.items() if work.leg is not None}
 
         async def remotely() -> None:
-            for k, outputs in zip(away, await self._run(list(away.values()), batch), strict=True):
-                columns[k] = outputs
+            columns.update(zip(away, await self._run(list(away.values()), batch), strict=True))
 
         async def here(k: int, ask: Ask) -> None:
             if k in works:
@@ -173,6 +183,18 @@ class _Call:
         reward, engine = ask.reward, self.engine
         call, leg = call_of(reward), self.legs.get(id(reward))
         return Work(ask.name, reward, call, ask.rows, _rows(ask, batch), leg, engine.terms.limit(reward))
+
+    async def _run_plain(self, works: dict[int, Work]) -> list[list[RewardOutput]]:
+        """Cheap rewards, all of them on a few rows and then on the next: a row is read once while it is at hand."""
+        columns: list[list[RewardOutput]] = [[] for _ in works]
+        leaves = [self._leaf(work, None) for work in works.values()]
+        longest = max((len(leaf.trajectories) for leaf in leaves), default=0)
+        for start in range(0, longest, BLOCK):
+            for leaf, column in zip(leaves, columns, strict=True):
+                column += await leaf.one_by_one(leaf.trajectories[start : start + BLOCK])
+        for work, column in zip(works.values(), columns, strict=True):
+            self.engine.counts.ended(work.name, column, len(column))
+        return columns
 
     async def _run(self, works: list[Work], batch: Batch) -> list[list[RewardOutput]]:
         """Score these rewards' rows, each row that has to be scored once; retry what its infrastructure failed."""
@@ -250,10 +272,10 @@ class _Call:
             for o in orders
         ]
 
-    def _leaf(self, work: Work, todo: list[int]) -> Leaf:
-        everyone = len(todo) == len(work.trajectories)
-        rows = work.trajectories if everyone else [work.trajectories[i] for i in todo]
-        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit)
+    def _leaf(self, work: Work, todo: list[int] | None) -> Leaf:
+        everyone = todo is None or len(todo) == len(work.trajectories)
+        rows = work.trajectories if everyone else [work.trajectories[i] for i in todo or ()]
+        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit, self.engine.share)
 
 
 def _rows(ask: Ask, batch: Batch) -> Sequence[Trajectory]:

@@ -52,6 +52,11 @@ class Work:
             return False
         return self.leg is not None or self.call.is_async or contract.cost > 0
 
+    def is_plain(self) -> bool:
+        """Whether there is nothing to it but calling the reward for every row, here and at once."""
+        alone = self.leg is None and not self.call.is_async and self.call.per is Per.TRAJECTORY
+        return alone and not self.reward.contract.retries and not self.pays()
+
     def find_twins(self) -> None:
         """Equal inputs are scored once."""
         if not self.pays():

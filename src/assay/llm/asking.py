@@ -252,7 +252,7 @@ async def _by_logprobs(talk: _Talk, questions: Sequence[Question]) -> dict[str, 
             raise IgnoredByServer(
                 f"{talk.judge.base_url} takes logprobs and sends none. Set read='schema', 'text' or 'auto'."
             )
-        return read_logprobs(body, question)
+        return read_logprobs(body, question, talk.judge.min_mass)
 
     return dict(zip([q.name for q in questions], await asyncio.gather(*map(one, questions)), strict=True))
 

@@ -97,6 +97,8 @@ class JudgeModel:
     """How verdicts are read. `auto` takes the most trusted way that the server has: it is asked once."""
     reason: bool = True
     """Have the judge give a reason before its verdict, where it writes one (schema, text)."""
+    min_mass: float = 0.5
+    """Log-probabilities: with less of the probability than this on the allowed answers there is no verdict."""
     samples: int = 1
     """Verdicts per question; their mean counts and their spread is reported. More than 1 wants a temperature."""
     temperature: float = 0.0

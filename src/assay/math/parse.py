@@ -1,8 +1,7 @@
 r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mathematics.
 
-    >>> read(r"\frac12 x + 3")
-    Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
-Sym(name='x'))), Num(value=3, places=-1)))
+    >>> read(r"\frac x2")
+    Op(op='/', args=(Sym(name='x'), Num(value=2, places=-1)))
 
 Grammar, loosest first:
 
@@ -227,7 +226,8 @@ def product(c: Cursor) -> Node:
         token = c.t[c.i]
         if token in _END_OF_PRODUCT:
             return left
-        if token in ("*", "/"):
+        if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdigit()):
+            token = "*" if token == "times" else token
             c.i += 1
             sign = 1
             while c.peek() in ("-", "+"):

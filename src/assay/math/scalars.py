@@ -122,13 +122,13 @@ def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
     return (node, Num(1)) if isinstance(node, Num) else None
 
 
-def number(node: Node) -> Decimal | Fraction | int | None:
+def number(node: Node, degrees: bool = True) -> Decimal | Fraction | int | None:
     """The value of an expression that is a real number."""
     if isinstance(node, Num):
         return node.value
     try:
         with decimal.localcontext(precise.context(50)):
-            v = precise.simple(evaluate(node, Point(degrees=False)))
+            v = precise.simple(evaluate(node, Point(degrees=degrees)))
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
         return None
     return None if isinstance(v, precise.Complex) else v

@@ -23,8 +23,8 @@ from assay.pool.nursery import MESSAGE
 from assay.pool.parcel import Parcel
 from assay.pool.worker import IMPORTED, NOTE, RETIRED
 
-AHEAD: Final = 0.010
-"""Seconds of work that a worker is given ahead of the row that it runs."""
+AHEAD: Final = 0.040
+"""Seconds of work that a worker is given ahead of the row that it runs; what hangs before it is taken back again."""
 MOST_AHEAD: Final = 128
 MOST_BYTES: Final = 1 << 20
 TICK: Final = 0.05
@@ -306,7 +306,7 @@ class Supervisor:
             names = [name for name in payload.decode().split("\n") if name not in self.imported]
             self.imported.update(names)
             if names:  # so that the next worker has them from birth
-                self.home.tell(**{"import": names[:200]})
+                self.home.tell(load=names[:200])
 
     def _hear_print(self, hand: Hand, event: int) -> None:
         said = hand.listen()
@@ -373,11 +373,11 @@ class Supervisor:
             self._feed_one(hand, self._appetite(len(takers)) - len(hand.sent))
 
     def _appetite(self, takers: int) -> int:
-        """How many rows a worker has in hand: about ten milliseconds of work, and no more than its share."""
+        """How many rows a worker has in hand: some milliseconds of work, and no more than its share."""
         if not self.count:
             return 1
         each = self.seconds / self.count
-        ahead = 1 if each > AHEAD else 2 + int(AHEAD / max(each, 1e-6))
+        ahead = 1 if each > 10 * AHEAD else 2 + int(AHEAD / max(each, 1e-6))
         return min(ahead, MOST_AHEAD, max(1, math.ceil(len(self.queue) / takers)))
 
     def _feed_one(self, hand: Hand, count: int) -> None:

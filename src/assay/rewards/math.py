@@ -253,7 +253,7 @@ def _number(text: str) -> Fraction | None:
         node = node.value
     if node is None or variables(node):
         return None
-    value = number(node)
+    value = number(node, degrees=False)
     if isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > 300):
         return None
     return None if value is None else Fraction(value)

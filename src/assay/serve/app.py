@@ -22,8 +22,7 @@ from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
 from assay.adapters.lower import needs_groups, part_names, refuse_groups
-from assay.engine import check_columns
-from assay.errors import ConfigError, InputError, MissingColumn, require
+from assay.errors import ConfigError, InputError, require
 from assay.record import to_dict, to_json
 from assay.reward import as_reward
 from assay.serve.batcher import Batcher, Closed, Full
@@ -119,7 +118,7 @@ class _Server:
             status, said, headers = 503, {"error": str(closed)}, {"Retry-After": "1"}
         except TimeoutError:
             status, said = 504, {"error": f"not scored within {self.config.timeout} s"}
-        except (InputError, MissingColumn, ConfigError, TypeError) as error:
+        except (InputError, ConfigError, TypeError) as error:
             status, said = 422, {"error": str(error)}
         self.metrics.request(path, status, time.perf_counter() - started)
         return status, said, headers
@@ -149,8 +148,6 @@ class _Server:
         return {"status": "ok", "reward": self.batcher.reward.name, "waiting_rows": self.batcher.waiting_rows}
 
     async def _outputs(self, rows: list[Trajectory], step: int | None, key: str) -> list[RewardOutput]:
-        if rows:
-            check_columns(self.batcher.reward, rows[0])
         outputs = await self.batcher.score(rows, step, key) if rows else []
         self.metrics.rows(outputs)
         return outputs

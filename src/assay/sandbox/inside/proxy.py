@@ -216,10 +216,15 @@ class Remote:
         return self._builtin("repr", str, "")
 
     def __int__(self) -> int:
-        return self._builtin("int", int)
+        return self._number("int", int)
 
     def __float__(self) -> float:
-        return self._builtin("float", float)
+        return self._number("float", float)
+
+    def _number(self, name: str, kind: type) -> Any:
+        if self._own == RETURNED:
+            raise TypeError(NO_VALUE)
+        return self._builtin(name, kind)
 
     def __hash__(self) -> int:
         return self._builtin("hash", int) if self._own else hash(("remote", self._handle))

@@ -14,7 +14,7 @@ import gc
 import json
 import mmap
 import os
-import signal
+import select
 import socket
 import sys
 from collections.abc import Callable
@@ -88,7 +88,10 @@ class Server:
 
     def serve(self) -> None:
         """Answer requests until the trainer has gone."""
-        while True:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.host, select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
+        while all(fd != self.host for fd, _ in poll.poll()):
             try:
                 message, ancillary, _, _ = self.control.recvmsg(MESSAGE, socket.CMSG_SPACE(16 * 4))
             except OSError:
