@@ -142,3 +142,20 @@ def test_the_step_reaches_a_worker(two: Engine) -> None:
         return float(step)
 
     assert [o.reward for o in score(stepped, ["a"], step=7, engine=two)] == [7.0]
+
+
+def test_an_async_reward_that_never_awaits_cannot_hang_the_run() -> None:
+    @declare(timeout=0.3)
+    async def blocking(response: str) -> float:
+        while response == "loop" and time.monotonic() < end:
+            pass
+        return 1.0
+
+    end = time.monotonic() + 12.0  # the thread that is left behind ends too
+    started = time.monotonic()
+    outputs = score(blocking, ["a", "loop", "b"])
+    assert time.monotonic() - started < 8.0
+    assert {o.outcome for o in outputs} == {Outcome.TIMEOUT}
+    assert "workers=True" in outputs[0].error
+    end = 0.0
+    assert [o.reward for o in score(blocking, ["a", "b"])] == [1.0, 1.0]

@@ -150,10 +150,10 @@ def test_a_leak_ends_in_a_new_worker_and_not_in_an_error(engine: Engine) -> None
 def test_memory_is_watched_where_a_single_allocation_passes(tmp_path: Path) -> None:
     batch = rows("grab:400")
     with Engine(workers=2, quarantine=tmp_path) as engine:
-        score(rewards.obedient, rows(), engine=engine)
+        score(rewards.unbounded, rows(), engine=engine)
         (pool,) = engine._staff.pools.values()
         pool._supervisor.memory_mb = 200  # as if the machine were small
-        outputs = score(rewards.obedient, batch, engine=engine)
+        outputs = score(rewards.unbounded, batch, engine=engine)
     (bad,) = [o for o in outputs if o.reward is None]
     assert bad.outcome is Outcome.GRADER_ERROR
     assert "above the limit of 200 MB" in bad.error

@@ -27,7 +27,6 @@ from assay.pool import Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import Outcome, RewardOutput, Trajectory
 
-
 BLOCK = 32
 """Rows that one cheap reward scores before the next one does."""
 
@@ -92,6 +91,13 @@ class Engine:
             call_of(leaf).is_async or leaf.contract.retries or self.cache is not None or self.terms.remote(leaf)
             for leaf in leaves(reward)
         )
+
+    def patience(self, reward: RewardFunction) -> float | None:
+        """How long the event loop may answer nothing: longer than every deadline, where all async parts have one."""
+        terms = self.terms
+        awaited = [leaf for leaf in leaves(reward) if call_of(leaf).is_async and not terms.remote(leaf)]
+        limits = [limit for leaf in awaited if (limit := terms.limit(leaf)) is not None]
+        return max(limits) + 1.0 if limits and len(limits) == len(awaited) else None
 
     @property
     def terms(self) -> Terms:

@@ -12,9 +12,9 @@ from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
 from assay.errors import OUTCOME_ERRORS
-from assay.loop import drive, run
+from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
 
 
 def score(
@@ -152,8 +152,16 @@ def _run(
             return drive(engine.score(reward, rows, step, context))
         except NeedsLoop:
             pass
-    return run(engine.score(reward, rows, step, context))
+    try:
+        return run(engine.score(reward, rows, step, context), engine.patience(reward))
+    except Stalled:
+        return [RewardOutput.failed(Outcome.TIMEOUT, _STALLED.format(reward.name)) for _ in rows]
 
+
+_STALLED = (
+    "reward {!r}: an async part of it computed beyond its deadline without awaiting, so nothing else could run, and "
+    "none of these rows is scored. Let it run in processes that can be stopped: @declare(workers=True)."
+)
 
 _default = Engine()
 """What `score()` uses: its workers stay warm from one call to the next."""

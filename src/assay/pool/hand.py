@@ -207,3 +207,14 @@ def _is_stopped(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t", b"Z", b"X")
     except OSError:
         return True
+
+
+def how_it_ended(status: int | None) -> str:
+    """How a process ended, in words."""
+    if status is None:
+        return "the process that bears workers was killed"
+    if status >= 0:
+        return f"exit code {status}"
+    with contextlib.suppress(ValueError):
+        return f"killed by {signal.Signals(-status).name}"
+    return f"killed by signal {-status}"
