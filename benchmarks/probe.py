@@ -2,11 +2,11 @@
 
     python benchmarks/probe.py [--quick]
 
-Four counts a reward. "pays attacks": worthless responses that earn what the honest one earns; "breaks": the same answer
-written otherwise that does not; "pays wrong": a wrong answer that earns as much as the right one; "fails": what it hangs
-on, or what makes it raise. Rewards of form (length, tags) pay whatever has the form and say so; for them the first count
-is of responses that earn more than the honest one. Peers are run as their users call them; those that are not installed
-are skipped, with the reason. Then the cost of looking: an audit a case, and alarms a training step.
+Four counts a reward. "pays attacks": worthless responses that earn what the honest one earns; "breaks": the same
+answer written otherwise that does not; "pays wrong": a wrong answer that earns as much as the right one; "fails": what
+it hangs on, or what makes it raise. Rewards of form (length, tags) pay whatever has the form and say so; their first
+count is of responses that earn more than the honest one. Peers are run as their users call them; those that are not
+installed are skipped, with the reason. Then the cost of looking: an audit a case, and alarms a training step.
 """
 
 from __future__ import annotations
