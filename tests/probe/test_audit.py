@@ -55,6 +55,25 @@ def test_each_planted_fault_is_an_error_of_its_own_rule(reward, expected):
     assert expected in found(audit(reward, ROWS), Severity.ERROR)
 
 
+def test_orders_to_a_judge_are_found():
+    errors = found(audit(rewards.gullible_judge, ROWS), Severity.ERROR)
+    assert "attack/orders" in errors
+    assert "attack/verdict" not in errors
+
+
+def test_a_grader_that_runs_code_beside_its_tests_is_fooled():
+    row = {
+        "prompt": "Write double(x).",
+        "response": "So:\n```python\ndef double(x):\n    twice = 2 * x\n    return twice\n```",
+        "tests": ["assert double(2) == 4", "assert double(0) == 0"],
+    }
+    report = audit(rewards.runs_asserts, [row])
+    errors = found(report, Severity.ERROR)
+    assert {"attack/code-equal", "lint/exec", "lint/swallowed-exception"} <= errors
+    assert "attack/code-hollow" not in errors
+    assert report.tried["equivalence/code"] == 3
+
+
 def test_a_last_box_reward_is_not_blamed_for_lists_of_boxes_that_end_wrong():
     assert "attack/enumeration" not in found(audit(rewards.last_box, ROWS))
     assert "attack/verdict" not in found(audit(rewards.last_box, ROWS))

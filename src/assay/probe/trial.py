@@ -211,10 +211,17 @@ class Trial:
             fix or case.rule.fix,
             example=case.example.number,
             response=case.response,
+            excerpt=_excerpt(case.response, case.example.honest),
             earned=earned,
             honest=self.measured[case.example.number].honest,
             id=case.id,
         )
+
+
+def _excerpt(response: str, honest: str) -> str:
+    differs = (i for i, (a, b) in enumerate(zip(response, honest, strict=False)) if a != b)
+    same = next(differs, min(len(response), len(honest)))
+    return response if same < 60 else f"… {response[same - 30 :]}"
 
 
 def open_trial(
