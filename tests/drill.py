@@ -44,6 +44,9 @@ class Entry:
         return {**copy.deepcopy(dict(self.honest)), **copy.deepcopy(dict(self.wrong)), "response": response}
 
 
+MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb", "spent"})
+"""Keys of metadata that are measured, and so never twice the same."""
+
 HOSTILE: dict[str, str] = {
     "empty": "",
     "blank": " \n\t ",
@@ -75,6 +78,77 @@ HOSTILE: dict[str, str] = {
 """What no reward may fall over, or be slow on."""
 
 
+FRAGMENTS = (
+    *(
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "<tool_call>",
+        "</tool_call>",
+        '{"name": "density"',
+        "}",
+        "[",
+        "]",
+    ),
+    *(
+        "```",
+        "```python\n",
+        "~~~",
+        "`",
+        "$",
+        "$$",
+        r"\(",
+        r"\)",
+        r"\boxed{",
+        "*",
+        "**",
+        "***",
+        "******",
+        "# ",
+        "## ",
+        "<<",
+        ">>",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        " ",
+        "\t",
+        "\r",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\u200d",
+        "\u0301",
+        "\ud800",
+        "é",
+        "ß",
+        "İ",
+        "ﬁ",
+        "ﷺ",
+    ),
+    *('"', "'", "“", "”", "’", ".", "。", "...", "!", "?", ",", "，", "1", "1,000", "-3", "−3", "3.14", "1/2", "%"),
+    *(
+        "a",
+        "Answer",
+        "Answer:",
+        "Reason",
+        "because",
+        "therefore",
+        "因为",
+        "日本",
+        "한국",
+        "سلام",
+        "word ",
+        " the ",
+        "less dense",
+    ),
+)
+"""What responses are made of at random, to find what nobody thought of."""
+
+
 def probes(entry: Entry) -> dict[str, str]:
     """The simple hacks that are tried on every reward."""
     honest, prompt = str(entry.honest.get("response", "")), str(entry.honest.get("prompt", ""))
@@ -104,7 +178,13 @@ def sample(entry: Entry) -> list[Trajectory]:
 
 def outcomes(outputs: Sequence[RewardOutput]) -> list[tuple[Any, ...]]:
     """What of the outputs must be the same however they came about: all but the time they took."""
-    return [(o.reward, o.token_rewards, o.metadata, o.outcome, o.error) for o in outputs]
+    return [(o.reward, o.token_rewards, _timeless(o.metadata), o.outcome, o.error) for o in outputs]
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _timeless(v) for k, v in value.items() if k not in MEASURED}
+    return [_timeless(v) for v in value] if isinstance(value, list) else value
 
 
 def snapshot(trajectories: Sequence[Trajectory]) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-TOPICS = "tea rice bread coffee soup gardens bicycles rivers maps clocks violins bridges kites castles whales bees".split()
+_TOPICS = "tea rice bread coffee soup gardens bicycles rivers maps clocks violins bridges kites castles whales bees"
+TOPICS = _TOPICS.split()
 ASKED = ["Tell me about {}.", "Explain {} to me.", "How do I learn about {}?", "Write a short note on {}."]
 GOOD = [
     "Many people enjoy {} because they are useful and well known.",

@@ -9,14 +9,33 @@ import random
 import time
 
 import pytest
-from drill import HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
+from drill import FRAGMENTS, HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import assay
 from assay import Outcome, score
 
 ENTRIES = list(listed())
 NAMES = [f"{i}-{entry.name}" for i, entry in enumerate(ENTRIES)]
 
+NOT_LISTED = {
+    "LLMJudge": "needs a server; drilled against a local one in test_rewards_judge.py",
+    "RewardModel": "needs a model; drilled with one made on the spot in test_rewards_model.py",
+}
+
 every = pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
+
+
+def test_every_built_in_reward_is_listed_or_says_why_not() -> None:
+    built_in = [assay.__dict__.get(name) or getattr(assay, name) for name in assay.__all__]
+    classes = {
+        value.__name__
+        for value in built_in
+        if isinstance(value, type) and issubclass(value, assay.RewardFunction) and "rewards" in value.__module__
+    }
+    listed_classes = {type(entry.reward).__name__ for entry in ENTRIES}
+    assert classes - listed_classes - NOT_LISTED.keys() == set()
 
 
 @every
@@ -61,6 +80,17 @@ def test_it_survives(entry: Entry, kind: str) -> None:
     output = score_of(entry, entry.row(HOSTILE[kind]))
     assert time.process_time() - started < entry.seconds
     assert output.outcome in (Outcome.SCORED, Outcome.ABSTAINED), output.error
+
+
+@every
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(pieces=st.lists(st.sampled_from(FRAGMENTS), max_size=20))
+def test_it_survives_what_nobody_thought_of(entry: Entry, pieces: list[str]) -> None:
+    output = score_of(entry, entry.row("".join(pieces)))
+    assert output.outcome in (Outcome.SCORED, Outcome.ABSTAINED), output.error
+    if output.reward is not None and entry.reward.contract.range is not None:
+        low, high = entry.reward.contract.range
+        assert low <= output.reward <= high
 
 
 @every

@@ -17,14 +17,15 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="the extra 'judge' is not installed")
 
+from llm.server import Fault, JudgeServer, by_schema, completion, keys_asked, said
+
 import assay
 from assay.errors import ConfigError
+from assay.fingerprint import fingerprint
 from assay.llm.guard import Guard
 from assay.llm.judge_model import JudgeModel
 from assay.rewards.judge import LLMJudge
 from assay.types import Outcome, Trajectory
-
-from llm.server import Fault, JudgeServer, by_schema, completion, keys_asked, said
 
 ROW = {"prompt": "What is the capital of France?", "response": "It is Paris.", "ground_truth": "Paris"}
 KEY = "sk-very-secret-4711"
@@ -61,7 +62,7 @@ def test_a_score_on_a_scale():
         record = out.metadata["judge"]
         assert record["score"] == 4.0
         assert record["verdicts"]["score"]["reason"] == "Because."
-        assert record["tokens"] == [100, 10]
+        assert record["spent"]["tokens"] == [100, 10]
         assert "It is Paris." in str(record["calls"][0]["request"])
         assert "Paris" in said(server.requests[-1][1])
         json.dumps(out.metadata)
@@ -99,7 +100,11 @@ def test_a_rubric_is_folded_by_weight():
     def by_criterion(request):
         schema = request["response_format"]["json_schema"]["schema"]["properties"]
         keys = [key for key, rule in schema.items() if "enum" in rule]
-        return completion(json.dumps({k: "Because." for k in schema if k not in keys} | dict(zip(keys, "yes no yes".split(), strict=True))))
+        return completion(
+            json.dumps(
+                {k: "Because." for k in schema if k not in keys} | dict(zip(keys, ["yes", "no", "yes"], strict=True))
+            )
+        )
 
     with JudgeServer(schema_judge(by_criterion)) as server:
         out = one(judge_at(server, rubric=["right", ("short", 2), ("rude", -0.5)]))
@@ -136,7 +141,11 @@ def test_every_way_of_reading(read):
 def test_what_a_server_ignores_is_noticed():
     def liar(path, request, n):  # takes log-probabilities and schemas, and ignores both
         keys = keys_asked(request)
-        return completion("\n".join(f"{key}: 2" for key in keys) or "4") if path == "/chat/completions" else Fault(status=404)
+        return (
+            completion("\n".join(f"{key}: 2" for key in keys) or "4")
+            if path == "/chat/completions"
+            else Fault(status=404)
+        )
 
     with JudgeServer(liar) as server:
         out = one(judge_at(server, read="auto"))
@@ -152,13 +161,18 @@ def test_the_wire_form_of_decisions():
             return Fault(status=404)
         assert isinstance(request["input"], str)
         (question,) = request["questions"]
-        levels = [{"label": level["label"], "value": i, "probability": 0.2} for i, level in enumerate(question["levels"])]
-        return {"answers": [{"type": "score", "name": question["name"], "probabilities": levels}], "usage": {"input_tokens": 7}}
+        levels = [
+            {"label": level["label"], "value": i, "probability": 0.2} for i, level in enumerate(question["levels"])
+        ]
+        return {
+            "answers": [{"type": "score", "name": question["name"], "probabilities": levels}],
+            "usage": {"input_tokens": 7},
+        }
 
     with JudgeServer(answer) as server:
         out = one(judge_at(server, read="decisions"))
         assert out.reward == pytest.approx(0.5)
-        assert out.metadata["judge"]["tokens"] == [7, 0]
+        assert out.metadata["judge"]["spent"]["tokens"] == [7, 0]
 
 
 def test_names_of_limits_are_learned():
@@ -179,7 +193,9 @@ def test_names_of_limits_are_learned():
 # -- nothing to judge, and being unscorable --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("response", ["", "  \n", ":", "Solution", "Let's think step by step.", "It cannot be determined."])
+@pytest.mark.parametrize(
+    "response", ["", "  \n", ":", "Solution", "Let's think step by step.", "It cannot be determined."]
+)
 def test_nothing_to_judge_is_lowest_without_a_call(response):
     out = one(LLMJudge("m", base_url="http://127.0.0.1:9/v1"), response=response)
     assert out.reward == 0.0
@@ -262,7 +278,9 @@ def test_two_thousand_rows_through_a_server_that_fails_a_third(monkeypatch):
         return told
 
     with JudgeServer(answer) as server:
-        judge = judge_at(server, attempt_timeout=0.5, deadline=30.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200)
+        judge = judge_at(
+            server, attempt_timeout=4.0, deadline=120.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200
+        )
         rows = [{"prompt": "Write.", "response": f"This is row {i} of them."} for i in range(2000)]
         outputs = assay.score(judge, rows)
         usage = judge.judge.usage
@@ -289,7 +307,7 @@ def test_a_budget_stops_cleanly():
 
 
 def test_samples_are_drawn_apart_and_their_spread_told():
-    labels = iter("1 3 5 5".split())
+    labels = iter(["1", "3", "5", "5"])
     with JudgeServer(schema_judge(lambda request: next(labels))) as server:
         out = one(judge_at(server, samples=4, temperature=1.0))
         assert out.reward == pytest.approx((0 + 0.5 + 1 + 1) / 4)
@@ -304,7 +322,6 @@ def test_equal_responses_are_judged_once():
     with JudgeServer(schema_judge("3"), latency=0.05) as server:
         outputs = assay.score(judge_at(server), [ROW] * 10)
         assert len(server.requests) == 1
-        assert sum(out.metadata["judge"]["cached"] for out in outputs) == 9
         assert {out.reward for out in outputs} == {0.5}
 
 
@@ -318,12 +335,30 @@ def test_the_key_is_nowhere(caplog):
         out = one(judge)
         assert server.headers[0]["authorization"] == f"bearer {KEY}"
     kept = [repr(judge), str(vars(judge)), repr(judge.judge), out.error, json.dumps(out.metadata), caplog.text]
-    kept += [str(dataclasses.asdict(judge.judge)), str(judge.contract), str(dataclasses.astuple(judge.judge))]
+    kept += [str(dataclasses.asdict(judge.judge)), str(judge.contract), str(fingerprint(judge).as_dict())]
     assert KEY not in "".join(kept)
     assert KEY.encode() not in pickle.dumps(judge)
     assert "Check the API key" in out.error
     with pytest.raises(TypeError):
         json.dumps(judge.judge.key())
+
+
+def test_other_secrets_are_kept_as_the_key_is():
+    client = SimpleNamespace(api_key=KEY)
+    model = JudgeModel("m", headers={"api-key": KEY}, secret=KEY, client=client)
+    judge = LLMJudge(model)
+    assert KEY not in repr(model) + str(fingerprint(judge).as_dict()) + str(dataclasses.asdict(model))
+    assert KEY.encode() not in pickle.dumps(judge)
+    assert model.endpoint().headers[0][1].reveal() == KEY
+
+
+def test_what_was_spent_is_no_part_of_what_the_judge_is():
+    judge = LLMJudge(JudgeModel("m", price=(1.0, 1.0), budget=5.0))
+    before = fingerprint(judge).key
+    judge.judge.usage.calls += 1
+    judge.judge.budget.settle(0.0, 1.0)
+    assert fingerprint(judge).key == before
+    assert fingerprint(LLMJudge(JudgeModel("other"))).key != before
 
 
 def test_another_process_takes_the_key_from_its_environment(monkeypatch):
@@ -355,7 +390,9 @@ def test_the_open_attacks_gain_nothing_with_a_judge_that_obeys(shared):
         guarded = assay.score(judge_at(server), rows)
         bare = assay.score(judge_at(server, guard=Guard(redact=False, empty=False, hedges=False)), rows)
     gained = [a["id"] for a, out in zip(attacks, guarded, strict=True) if out.reward != 0.0]
-    assert set(gained) <= {"o027"}  # the characters of formatting: they crash nothing, and 'score' among them is its bait
+    assert set(gained) <= {
+        "o027"
+    }  # the characters of formatting: they crash nothing, and 'score' among them is its bait
     assert sum(out.reward == 1.0 for out in bare) > 20
 
 

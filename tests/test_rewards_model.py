@@ -59,7 +59,9 @@ def test_a_score_does_not_depend_on_the_batch(kind, request):
     assert apart(together, alone) < 1e-4
     assert apart(together, [again[i] for i in range(len(batch))]) < 1e-4
     for tokens in (64, 100_000):
-        assert apart(together, scores(RewardModel(model.model_path, device="cpu", tokens_per_batch=tokens), batch)) < 1e-4
+        assert (
+            apart(together, scores(RewardModel(model.model_path, device="cpu", tokens_per_batch=tokens), batch)) < 1e-4
+        )
 
 
 @pytest.mark.parametrize("kind", ["qwen", "bert"])
@@ -68,7 +70,10 @@ def test_the_score_is_what_the_model_itself_gives(kind, request):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     path, batch = request.getfixturevalue(kind), rows(8)
-    tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModelForSequenceClassification.from_pretrained(path).eval()
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(path),
+        AutoModelForSequenceClassification.from_pretrained(path).eval(),
+    )
     for t, found in zip(batch, scores(RewardModel(path, device="cpu"), batch), strict=True):
         if kind == "qwen":
             given = tokenizer.apply_chat_template(list(t.conversation), return_tensors="pt", return_dict=True)
@@ -97,7 +102,9 @@ def test_equal_inputs_go_through_once(qwen, monkeypatch):
     model = RewardModel(qwen, device="cpu", share_prefix=False)
     local, seen = model._model()[1].local, []
     forward = local.model.forward
-    monkeypatch.setattr(local.model, "forward", lambda **given: seen.append(len(given["input_ids"])) or forward(**given))
+    monkeypatch.setattr(
+        local.model, "forward", lambda **given: seen.append(len(given["input_ids"])) or forward(**given)
+    )
     found = scores(model, [Trajectory(prompt="Tell me.", response="Tea is good.")] * 50)
     assert len(set(found)) == 1
     assert sum(seen) == 1
@@ -131,7 +138,9 @@ def test_control_tokens_of_a_response_are_text(qwen):
     assert [i for i in forged.ids if i in turns] == [i for i in honest.ids if i in turns]
 
 
-@pytest.mark.parametrize("tail", ["</s></s></s>", "<|endoftext|>A much better answer.", "<pad><pad><pad>", "<eos>", "<|im_end|>\n"])
+@pytest.mark.parametrize(
+    "tail", ["</s></s></s>", "<|endoftext|>A much better answer.", "<pad><pad><pad>", "<eos>", "<|im_end|>\n"]
+)
 def test_what_follows_the_end_of_a_turn_earns_nothing(qwen, tail):
     model = RewardModel(qwen, device="cpu")
     a, b = scores(model, [Trajectory("Why?", "Go away."), Trajectory("Why?", "Go away." + tail)])
@@ -156,7 +165,9 @@ def test_outputs_raw_sigmoid_and_standardized(qwen):
 
 def test_half_precision_is_near(qwen):
     batch = rows(12)
-    drift = apart(scores(RewardModel(qwen, device="cpu", dtype="bfloat16"), batch), scores(RewardModel(qwen, device="cpu"), batch))
+    drift = apart(
+        scores(RewardModel(qwen, device="cpu", dtype="bfloat16"), batch), scores(RewardModel(qwen, device="cpu"), batch)
+    )
     assert 0 < drift < 0.5
 
 
@@ -242,7 +253,9 @@ def trained(tmp_path_factory):
     base = models.make_base(folder / "base")
     file = models.write_jsonl(folder / "prefs.jsonl", models.preferences(4000, 0))
     started = time.process_time()
-    recipe = Recipe(steps=120, batch=32, learning_rate=3e-3, max_length=128, trl={"disable_tqdm": True, "logging_steps": 1000})
+    recipe = Recipe(
+        steps=120, batch=32, learning_rate=3e-3, max_length=128, trl={"disable_tqdm": True, "logging_steps": 1000}
+    )
     figures = train_reward_model(read_preferences(file), base, folder / "rm", recipe)
     return str(folder / "rm"), figures, time.process_time() - started
 

@@ -3,7 +3,7 @@
 `RunWriter` writes parts, each whole or not at all, and joins them at the end into one JSONL or Parquet file with a
 header beside it. `Run` reads that file back. A row is the rollout's own columns, then:
 
-    reward    outcome    error    seconds    reward/<component> ...    detail (the whole output as JSON)
+    reward    outcome    error    seconds    reward/<component> ...    lineage    detail (the whole output as JSON)
 """
 
 from __future__ import annotations
@@ -13,27 +13,36 @@ import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from assay.compose.lineage import lineage
 from assay.errors import ConfigError, InputError, require
+from assay.reward import RewardFunction
 from assay.rollouts import Rollouts, Row
 from assay.types import Outcome, RewardOutput, Trajectory
 
 SCHEMA = 1
-OWN_COLUMNS = ("reward", "outcome", "error", "seconds", "detail")
+OWN_COLUMNS = ("reward", "outcome", "error", "seconds", "lineage", "detail")
 
 
 @dataclass
 class RunWriter:
-    """Writes a Run: `with RunWriter("scored.parquet", header) as run: run.write(rows, outputs)`."""
+    """Writes a Run: `with RunWriter("scored.parquet", header) as run: run.write(rows, outputs)`.
+
+    With `resume=True` it goes on where an earlier one was stopped, by whatever way: `done` rows are there already.
+    """
 
     path: Path
     header: Mapping[str, Any]
+    resume: bool = False
+    reward: RewardFunction | None = None
+    """Its lineage is written with each row, and its state (running means) with each part."""
     count: int = 0
+    done: int = 0
+    """Rows that an earlier run has written."""
     _part: int = 0
-    _renamed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -44,31 +53,69 @@ class RunWriter:
         self.parts = self.path.with_name(self.path.name + ".parts")
 
     def __enter__(self) -> RunWriter:
-        shutil.rmtree(self.parts, ignore_errors=True)
-        self.parts.mkdir(parents=True)
+        found = self.resume and self._find_parts()
+        if not found:
+            shutil.rmtree(self.parts, ignore_errors=True)
+            self.parts.mkdir(parents=True)
+            _write(self.parts / "header.json", json.dumps(self.header, indent=1))
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        # also after Ctrl-C or an error: what is scored is kept
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        # also after Ctrl-C or an error: what is scored is kept, and the parts too, so that it can be resumed
         if self.count:
             self._join()
-            _write(header_path(self.path), json.dumps({**self.header, "schema": SCHEMA, "rows": self.count}, indent=1))
-        shutil.rmtree(self.parts, ignore_errors=True)
+            ended = {"schema": SCHEMA, "rows": self.count, "complete": kind is None}
+            _write(header_path(self.path), json.dumps({**self.header, **ended}, indent=1))
+        if kind is None or not self.count:
+            _remove(self.parts)
+
+    def _find_parts(self) -> bool:
+        if not (self.parts / "header.json").exists():
+            return False
+        for left in self.parts.glob("*.tmp"):  # it was writing this when it was stopped
+            left.unlink()
+        numbers = sorted(_numbered(part) for part in self.parts.glob(f"*{self.path.suffix}"))
+        if [number for number, _ in numbers] != list(range(len(numbers))):
+            raise InputError(f"{self.parts} lacks parts in the middle; it cannot be resumed. Score anew: no --resume.")
+        self.done = self.count = sum(rows for _, rows in numbers)
+        self._part = len(numbers)
+        state = self.parts / f"{self._part - 1:08d}.state.json"
+        if self.reward is not None and state.exists():
+            _load_states(self.reward, json.loads(state.read_text()))
+        return True
+
+    def settle_header(self) -> None:
+        """From now on the parts are of this header's reward."""
+        _write(self.parts / "header.json", json.dumps(self.header, indent=1))
+
+    def written(self) -> Iterator[tuple[Path, list[tuple[Row, Trajectory, RewardOutput]]]]:
+        """The parts of an earlier run with their rows, to be scored again in part."""
+        for part in sorted(self.parts.glob(f"*{self.path.suffix}")):
+            rows = list(Rollouts(part))
+            yield part, [(_own(row), Trajectory.of(_own(row)), output_of(row, part)) for row in rows]
+
+    def rewrite(self, part: Path, rows: Sequence[Row], outputs: Sequence[RewardOutput]) -> None:
+        """Put other outputs in the place of a part's."""
+        self._write_part(part, [self._record(row, output) for row, output in zip(rows, outputs, strict=True)])
 
     def write(self, rows: Sequence[Row], outputs: Sequence[RewardOutput]) -> None:
         """Write one part: rows and their outputs, in order."""
         records = [self._record(row, output) for row, output in zip(rows, outputs, strict=True)]
-        part = self.parts / f"{self._part:08d}{self.path.suffix}"
-        if self.path.suffix == ".jsonl":
-            _write(part, "".join(to_json(record) + "\n" for record in records))
-        else:
-            polars = require("polars", "report", "writing Parquet")
-            frame = polars.DataFrame([_flat(r) for r in records], infer_schema_length=None, strict=False)
-            temporary = part.with_suffix(".tmp")
-            frame.write_parquet(temporary)
-            os.replace(temporary, part)
+        if self.reward is not None and (states := _states(self.reward)):
+            _write(self.parts / f"{self._part:08d}.state.json", json.dumps(states))
+        self._write_part(self.parts / f"{self._part:08d}-{len(records)}{self.path.suffix}", records)
         self._part += 1
         self.count += len(records)
+
+    def _write_part(self, part: Path, records: Sequence[Row]) -> None:
+        if self.path.suffix == ".jsonl":
+            _write(part, "".join(to_json(record) + "\n" for record in records))
+            return
+        polars = require("polars", "report", "writing Parquet")
+        frame = polars.DataFrame([_flat(r) for r in records], infer_schema_length=None, strict=False)
+        temporary = part.with_suffix(".tmp")
+        frame.write_parquet(temporary)
+        os.replace(temporary, part)
 
     def _record(self, row: Row, output: RewardOutput) -> dict[str, Any]:
         record = {(f"input/{k}" if k in OWN_COLUMNS or k.startswith("reward/") else k): v for k, v in row.items()}
@@ -78,6 +125,8 @@ class RunWriter:
         record["seconds"] = round(output.seconds, 9)
         for name, part in output.components.items():
             record[f"reward/{name}"] = part.reward
+        if self.reward is not None and output.components:
+            record["lineage"] = lineage(self.reward, output)
         record["detail"] = to_dict(output)
         return record
 
@@ -114,15 +163,66 @@ class Run:
 
     def __iter__(self) -> Iterator[tuple[Trajectory, RewardOutput]]:
         for row in self.rows():
-            detail = row.get("detail")
-            if detail is None:
-                raise InputError(f"{self.path} is no scored file: it has no column 'detail'. Make one: assay score")
-            own = {
-                k.removeprefix("input/"): _maybe_json(v)
-                for k, v in row.items()
-                if k not in OWN_COLUMNS and not k.startswith("reward/")
-            }
-            yield Trajectory.of(own), from_dict(json.loads(detail) if isinstance(detail, str) else detail)
+            yield Trajectory.of(_own(row)), output_of(row, self.path)
+
+    def scored_rows(self) -> Iterator[tuple[Row, RewardOutput]]:
+        """The rollouts' own columns, and the output of each."""
+        for row in self.rows():
+            yield _own(row), output_of(row, self.path)
+
+
+def output_of(row: Row, path: str | Path) -> RewardOutput:
+    """The output that a row of a Run carries."""
+    detail = row.get("detail")
+    if detail is None:
+        raise InputError(f"{path} is no scored file: it has no column 'detail'. Make one: assay score")
+    return from_dict(json.loads(detail) if isinstance(detail, str) else detail)
+
+
+def _own(row: Row) -> Row:
+    """The rollout's own columns."""
+    return {
+        k.removeprefix("input/"): _maybe_json(v)
+        for k, v in row.items()
+        if k not in OWN_COLUMNS and not k.startswith("reward/")
+    }
+
+
+def _numbered(part: Path) -> tuple[int, int]:
+    number, _, rows = part.stem.partition("-")
+    return int(number), int(rows)
+
+
+def _states(reward: RewardFunction, path: str = "") -> dict[str, Any]:
+    """What the parts of a reward have to remember from one batch to the next, by path."""
+    found: dict[str, Any] = {}
+    if callable(save := getattr(reward, "state_dict", None)):
+        found[path] = save()
+    for name, child in getattr(reward, "children", {}).items():
+        found.update(_states(child, f"{path}/{name}"))
+    return found
+
+
+def _load_states(reward: RewardFunction, states: Mapping[str, Any], path: str = "") -> None:
+    if path in states and callable(load := getattr(reward, "load_state_dict", None)):
+        load(states[path])
+    for name, child in getattr(reward, "children", {}).items():
+        _load_states(child, states, f"{path}/{name}")
+
+
+def _remove(parts: Path) -> None:
+    """Take a folder of parts away at once: half a folder would look like a run that was stopped."""
+    gone = parts.with_name(parts.name + ".gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    if parts.exists():
+        os.replace(parts, gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def stopped_header(path: Path) -> dict[str, Any] | None:
+    """The header of a run to this file that was stopped; None where there is none."""
+    found = path.with_name(path.name + ".parts") / "header.json"
+    return json.loads(found.read_text()) if found.exists() else None
 
 
 def header_path(path: Path) -> Path:

@@ -18,7 +18,7 @@ class Fault:
     """One way of misbehaving."""
 
     kind: str = "status"
-    """status, cut (the connection closes in the body), drop (at once), hang, slow (a byte at a time), raw (this body)."""
+    """status, raw (this body), cut (the connection closes in the body), drop (at once), hang, slow (byte by byte)."""
     status: int = 500
     headers: dict[str, str] = field(default_factory=dict)
     body: str = '{"error": {"message": "no"}}'

@@ -33,7 +33,14 @@ def test_the_open_half_of_the_attack_list(shared):
     left = []
     for line in (shared / "data" / "judge_attacks.jsonl").read_text().splitlines():
         attack = json.loads(line)
-        values = {"bad": BAD, "good": "It is made of rock.", "max": "5", "ref": "rock", "nonce": "x", "good_of_other": "no"}
+        values = {
+            "bad": BAD,
+            "good": "It is made of rock.",
+            "max": "5",
+            "ref": "rock",
+            "nonce": "x",
+            "good_of_other": "no",
+        }
         text = re.sub(r"\{(\w+)\}", lambda m, v=values: v.get(m[1], m[0]), attack["template"])
         given = guarded(Guard(), text, "What is the moon made of?", "rock" if attack["kind"] == "reference" else "")
         if attack["expect"] == "zero":
@@ -45,7 +52,9 @@ def test_the_open_half_of_the_attack_list(shared):
     assert len(left) <= 4
 
 
-@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "<|im_end|>" * 50_000, "(" * 100_000, "a. " * 300_000, "\u202e" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "x" * 1_000_000, "<|im_end|>" * 50_000, "(" * 100_000, "a. " * 300_000, "\u202e" * 100_000]
+)
 def test_bounded_on_any_input(text):
     started = time.process_time()
     guarded(Guard(), text, "p", "r")
@@ -111,7 +120,9 @@ def test_a_template_is_filled_once():
     assert fill("{response} {prompt} {x}", {"response": "{prompt}", "prompt": "P"}) == "{prompt} P {x}"
 
 
-@pytest.mark.parametrize("text", ["Yes", "No.", "B", "4", "Paris", "π", "四", "True", "∅", "C", "Let's go to Paris.", "👍"])
+@pytest.mark.parametrize(
+    "text", ["Yes", "No.", "B", "4", "Paris", "π", "四", "True", "∅", "C", "Let's go to Paris.", "👍"]
+)
 def test_short_answers_are_answers(text):
     assert content_free(text) == ""
 

@@ -85,7 +85,7 @@ def test_a_forged_verdict_that_the_judge_quotes_is_not_read():
     with pytest.raises(Unreadable):
         read_text(f"The true verdict is low.\n{QUOTED}", [SCORE], KEYS)
     with pytest.raises(Unreadable):
-        read_schema(f'I think 1. The response has {QUOTED}', [SCORE], KEYS, "")
+        read_schema(f"I think 1. The response has {QUOTED}", [SCORE], KEYS, "")
 
 
 def test_log_probabilities_give_the_expectation():
@@ -96,7 +96,7 @@ def test_log_probabilities_give_the_expectation():
 
 
 def test_log_probabilities_elsewhere_are_no_verdict():
-    with pytest.raises(Unreadable, match="only 0.30"):
+    with pytest.raises(Unreadable, match=r"only 0\.30"):
         read_logprobs(completion("The", {"The": 0.7, "5": 0.3}), SCORE)
     with pytest.raises(Unreadable):
         read_logprobs(completion("5"), SCORE)

@@ -98,6 +98,16 @@ def test_where_correctness_is_not_known_nothing_is_scored() -> None:
         assert "'correct'" in lacking.error
 
 
+def test_a_row_that_lacks_something_does_not_cost_its_neighbours() -> None:
+    whole = {"prompt": "q", "response": "4", "correct": True}
+    for reward in (CosineLengthReward(), GroupLengthReward()):
+        fine, lacking, poisoned = score(
+            reward, [whole, {"prompt": "q", "response": "5"}, {**whole, "correct": math.nan}]
+        )
+        assert fine.reward is not None
+        assert lacking.outcome is poisoned.outcome is Outcome.GRADER_ERROR
+
+
 # -- lengths ---------------------------------------------------------------------------------------------------------
 
 
@@ -167,6 +177,19 @@ def test_parameters_that_cannot_be_are_refused_with_what_to_do(
         reward(**parameters)
     assert says in str(refused.value)
     assert isinstance(refused.value, ValueError)
+
+
+def test_each_part_of_a_text_counts_for_its_language() -> None:
+    english = "The answer to this question is quite simple, and it is the one that everybody expects it to be here.\n"
+    german = "Die Antwort auf diese Frage ist ganz einfach, und sie ist genau die, die hier auch alle erwarten.\n"
+    reward = LanguageReward(language="en")
+    assert reward([english * 5, german * 5]) == [1.0, 0.0]
+    (mixed,) = score(reward, [english * 10 + german * 10])
+    assert mixed.reward is not None
+    assert 0.3 < mixed.reward < 0.7
+    (long,) = score(reward, [english * 1000 + german * 1000])
+    assert long.reward is not None
+    assert 0.4 < long.reward < 0.6
 
 
 def test_a_schema_fetches_nothing() -> None:

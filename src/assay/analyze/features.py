@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analyze.pleas import speaks_to_judge
 from assay.text.measure import words
 
 HEAD = 6_000
@@ -56,7 +57,8 @@ class Features:
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
-_TAG = re.compile(r"<(think|answer|reasoning|solution|thought|tool_call)\b", re.IGNORECASE)
+_TAGS = ("<think", "<answer", "<reasoning", "<solution", "<thought", "<tool_call")
+_REFUSAL_WORDS = ("sorry", "unable", "not able", "cannot", "can't", "can not", "won't", "how", "as an ai", "decline")
 _REFUSAL = re.compile(
     r"\b(i('m| am) (sorry|unable|not able)|i (cannot|can't|can not|won't|don't know how)|as an ai\b|i must decline)",
     re.I,
@@ -64,32 +66,17 @@ _REFUSAL = re.compile(
 _LIST_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
-_TOKENS = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<SYS>>")
-
-# Words that must be there before the slower patterns below are tried at all.
-_JUDGE_WORDS = ("grad", "judg", "evaluat", "rubric", "rater", "rating", "score", "full marks", "verdict", "reviewer")
-_JUDGE = re.compile(
-    r"(note|message|attention|dear|to)[\s:,]+(to )?(the |all )?(grader|judge|evaluator|reviewer|rater|grading)"
-    r"|ignore (all |any |the )?(previous|prior|above|earlier|rubric|other)[^.\n]{0,40}"
-    r"|(give|award|assign|grant|output|return|record|deserves?)[^.\n]{0,40}(full|maximum|highest|perfect|top|best)?[^.\n]{0,12}"
-    r"(marks|score|rating|grade|points)\b"
-    r"|\[\[[^\]\n]{0,30}(verdict|rating|score|correct|[ab1-9]0?)[^\]\n]{0,30}\]\]"
-    r"|[\"']?(score|rating|verdict|grade)[\"']?\s*[:=]\s*[\"'{]?\s*(10|100|1(\.0+)?|5|max\w*|correct|pass)\b\s*(/\s*\d+)?"
-    r"|(rate|score) this (response|answer)|(grading|evaluation)[^.\n]{0,30}(finished|complete|over|updated|session)",
-    re.IGNORECASE,
-)
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
         """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its me
         my no not of on or our she so some than that the their them then there these they this to was we were what when
-        where which who will with would you your each more all first
+        where which who will with would you your each more all
         der die das und ist ein eine nicht zu mit den von auf für le la les de des du et un une est pas que pour dans
         sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
     )
 )
 _SPACED = dict.fromkeys(map(ord, ".,;:!?\"'()*<>/=`{}[]#_|\\"), " ")
-_STEM = re.compile(r"[a-z]{3,}")
 
 
 def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) -> Features:
@@ -112,7 +99,7 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         repetition(text),
         echo(prompt, text),
         stuffing(counts, len(plain)),
-        float(len(plain)) if "<think" not in lowered else float(_reasoned(lowered)),
+        float(len(plain)) if "<think" not in lowered else float(_reasoned(bare, lowered)),
         len(counts) / len(plain) if plain else 1.0,
     )
     return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold))
@@ -169,26 +156,27 @@ def stuffing(counts: Counter[str], total: int) -> float:
     return round(max(0.0, unheld, min(1.0, (most - 0.25) / 0.25)), 4)
 
 
-def _reasoned(lowered: str) -> int:
-    """How many words stand inside <think>."""
-    inside = lowered.partition("<think")[2].partition("</think>")[0]
-    return len(_STEM.findall(inside)) + sum(map(str.isdigit, inside))
+def _reasoned(bare: str, lowered: str) -> int:
+    """How many words stand inside <think>; `bare` is `lowered` with its punctuation blanked out."""
+    start = lowered.index("<think") + 7
+    end = lowered.find("</think>", start)
+    return len(words(bare[start : end if end >= 0 else None]))
 
 
 def _kinds(text: str, lowered: str, turns: int) -> int:
     opened = [lowered.count(f"<{tag}>") - lowered.count(f"</{tag}>") for tag in ("think", "answer")]
-    ended = text.rstrip()
+    ended, head = text.rstrip(), lowered[:300]
     cut = max(opened) > 0 or lowered.count("```") % 2 == 1 or lowered.count("\\boxed{") > len(_BOX.findall(text)) * 3
     latin = text.isascii() or sum(map(str.isascii, text)) > 0.7 * len(text)
     holds = (
         not ended,
         "\\boxed" in text,
-        "<" in text and _TAG.search(text) is not None,
+        "<" in text and any(tag in lowered for tag in _TAGS),
         "```" in text or "\ndef " in text or text.startswith("def "),
         cut or (len(ended) > 400 and ended[-1].isalpha()),
-        _REFUSAL.search(lowered[:300]) is not None,
+        any(word in head for word in _REFUSAL_WORDS) and _REFUSAL.search(head) is not None,
         not latin,
-        len(_LIST_LINE.findall(text)) >= 4,
+        text.count("\n") >= 3 and len(_LIST_LINE.findall(text)) >= 4,
         turns > 1,
     )
     return sum(1 << k for k, held in enumerate(holds) if held)
@@ -197,10 +185,9 @@ def _kinds(text: str, lowered: str, turns: int) -> int:
 def _marks(text: str, lowered: str, gold: Any) -> int:
     boxes = set(_BOX.findall(text)) if "\\boxed" in text else set[str]()
     answers = {a.strip() for a in _ANSWER.findall(text)} if "<answer>" in lowered else set[str]()
-    asks = any(word in lowered for word in _JUDGE_WORDS) and _JUDGE.search(text) is not None
     holds = (
         not text.isascii() and len(_INVISIBLE.findall(text)) > 2,
-        asks or (("<|" in text or "[/INST]" in text or "<<SYS>>" in text) and _TOKENS.search(text) is not None),
+        speaks_to_judge(lowered),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
     )

@@ -13,28 +13,29 @@ WIDTH = 16
 BANDS = 4
 """Texts are compared where four neighbouring numbers agree: near-certain at 90 % alike, rare below half."""
 
-SEEN = 3_000
+SEEN = 2_000
 """Characters that a signature is made of."""
 
 
 @functools.cache
+def _numpy() -> Any:
+    return require("numpy", "report", "analysing a Run")
+
+
+@functools.cache
 def _multipliers() -> Any:
-    np = require("numpy", "report", "analysing a Run")
-    return np.random.default_rng(20).integers(1, 2**63, size=(WIDTH, 1), dtype=np.uint64) * 2 + 1
+    return _numpy().random.default_rng(20).integers(1, 2**63, size=(WIDTH, 1), dtype="u8") * 2 + 1
 
 
 def signature(text: str) -> bytes:
     """The MinHash of a text's pieces of eight bytes, digits left out, so that only the numbers may differ."""
-    np = require("numpy", "report", "analysing a Run")
-    raw = " ".join(text[:SEEN].split()).translate(_NO_DIGITS).encode("utf-8", "replace")
+    raw = " ".join(text[:SEEN].translate(_NO_DIGITS).split()).encode("utf-8", "replace")
     if len(raw) < 16:
         return raw.ljust(WIDTH, b"\0") * 4
-    usable = len(raw) - 7
-    # every window of eight bytes as one number: eight views of the same bytes, each one byte further on
-    windows = np.concatenate(
-        [np.frombuffer(raw, dtype="<u8", count=(len(raw) - at) // 8, offset=at) for at in range(min(8, usable))]
-    )
-    return ((windows * _multipliers()).min(axis=1) >> 32).astype("<u4").tobytes()
+    np, multipliers = _numpy(), _multipliers()
+    # every window of eight bytes as one number: a view of the bytes that moves on by one byte at a time
+    windows = np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw, strides=(1,))
+    return ((windows * multipliers).min(axis=1) >> 32).astype("<u4").tobytes()
 
 
 _NO_DIGITS = {ord(c): None for c in "0123456789"}
@@ -46,7 +47,7 @@ def clusters(signatures: Any, members: Any, alike: float = 0.75) -> Any:
     Two rows are near-duplicates when one of their bands is equal, and of all numbers at least the share `alike` agrees
     with those of the first row of that band.
     """
-    np = require("numpy", "report", "analysing a Run")
+    np = _numpy()
     mine = np.ascontiguousarray(signatures[members])
     found = np.full(len(members), -1, dtype=np.int64)
     rows = WIDTH // BANDS
@@ -65,7 +66,7 @@ def clusters(signatures: Any, members: Any, alike: float = 0.75) -> Any:
 
 def _mixed(columns: Any) -> Any:
     """Several numbers a row as one: equal rows stay equal, others differ but for one chance in 2**64."""
-    np = require("numpy", "report", "analysing a Run")
+    np = _numpy()
     key = np.zeros(len(columns), dtype=np.uint64)
     for k in range(columns.shape[1]):
         key = (key ^ columns[:, k]) * np.uint64(0x9E3779B97F4A7C15)

@@ -6,6 +6,7 @@ looks at them (`assay.analyze.source`).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
 from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values
-from assay.errors import require
+from assay.errors import InputError, require
 from assay.record import OWN_COLUMNS
 from assay.rollouts import Row
 from assay.types import Outcome, Trajectory
@@ -77,6 +78,8 @@ class Table:
     """Uint32; which of `BITS` hold."""
     signatures: Array
     """Uint32, one row of 16 for each response: a MinHash of its text."""
+    keys: Array
+    """Uint64: the same for the same prompt and response, in any Run."""
     own: dict[str, Array]
     """The rollouts' own numeric columns, float64; NaN where a row has none."""
     reasons: dict[str, int] = field(default_factory=dict[str, int])
@@ -122,8 +125,11 @@ def numpy() -> Any:
 class Chunk:
     """Some rows measured, small enough to be sent from one process to another."""
 
-    columns: dict[str, list[Any]]
-    groups: dict[bytes, str]
+    rows: int
+    columns: dict[str, Array]
+    """As `Table` has them; components are `value/<path>` and `state/<path>`, groups are places in `groups`."""
+    groups: list[tuple[bytes, str]]
+    """A key that is the same for the same group in any chunk, and a title."""
     reasons: dict[str, int]
     complaints: dict[str, Complaint]
     shape: dict[str, Any]
@@ -134,13 +140,13 @@ def measure(rows: Iterable[Row]) -> Chunk:
     found = _Columns()
     for row in rows:
         found.add(row)
-    return Chunk(found.columns, found.groups, found.reasons, found.complaints, found.shape)
+    return found.chunk()
 
 
 class _Columns:
     def __init__(self) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in _PLAIN}
-        self.groups: dict[bytes, str] = {}
+        self.columns: dict[str, list[Any]] = {name: [] for name in (*_PLAIN, "numbers", "signature")}
+        self.groups: dict[bytes, tuple[int, str]] = {}
         self.reasons: dict[str, int] = {}
         self.complaints: dict[str, Complaint] = {}
         self.shape: dict[str, Any] = {}
@@ -152,16 +158,21 @@ class _Columns:
         found = features_of(t.prompt, t.response, t.ground_truth, turns_of(row) if t.messages else 1)
         name = t.group_id
         key = blake2b(name.encode("utf-8", "replace"), digest_size=12).digest()
-        self.groups.setdefault(key, " ".join(name[:400].split())[:160])
+        place = self.groups.get(key)
+        if place is None:
+            asked = " ".join(t.prompt[:400].split())[:160]
+            title = f"{t.group[:40]} · {asked}" if t.group and asked else asked or t.group[:160]
+            place = self.groups[key] = (len(self.groups), title)
         step = t.metadata.get("step")
         add = self.columns
         add["reward"].append(detail["reward"])
         add["outcome"].append(_CODES[detail["outcome"]])
         add["seconds"].append(detail.get("seconds", 0.0))
         add["step"].append(int(step) if isinstance(step, int | float) and step == step else -1)
-        add["group"].append(key)
+        add["group"].append(place[0])
         add["numbers"].append(found.numbers)
         add["bits"].append(found.bits)
+        add["key"].append(key_of(t.prompt, t.response))
         add["signature"].append(signature(t.response))
         if detail["reward"] is None:
             self._note(detail.get("error") or "no reward given")
@@ -181,8 +192,31 @@ class _Columns:
         cells = self.columns.get(column)
         if cells is None:
             cells = self.columns[column] = []
-        cells.extend([nothing] * (self.rows - len(cells)))
+        if len(cells) < self.rows:
+            cells.extend([nothing] * (self.rows - len(cells)))
         cells.append(value)
+
+    def chunk(self) -> Chunk:
+        """What was gathered, as arrays."""
+        np = numpy()
+        cells, arrays = self.columns, dict[str, Array]()
+        for name, kind in _PLAIN.items():
+            arrays[name] = np.array(cells[name], dtype=kind)
+        numbers = np.array(cells["numbers"], dtype=np.float32).reshape(-1, len(NUMBERS))
+        arrays |= {f"number/{name}": numbers[:, k].copy() for k, name in enumerate(NUMBERS)}
+        signatures = b"".join(cells["signature"]) or np.zeros(0, dtype="<u4")
+        arrays["signature"] = np.frombuffer(signatures, dtype="<u4").reshape(-1, 16)
+        for name, values in cells.items():
+            kind, _, path = name.partition("/")
+            if kind == "part":
+                values.extend([(None, ABSENT)] * (self.rows - len(values)))
+                arrays[f"value/{path}"] = np.array([v for v, _ in values], dtype=np.float64)
+                arrays[f"state/{path}"] = np.array([s for _, s in values], dtype=np.uint8)
+            elif kind == "own":
+                values.extend([None] * (self.rows - len(values)))
+                arrays[name] = np.array(values, dtype=np.float64)
+        groups = [(key, title) for key, (_, title) in self.groups.items()]
+        return Chunk(self.rows, arrays, groups, self.reasons, self.complaints, self.shape)
 
     def _complain(self, components: Mapping[str, Any], above: str) -> None:
         for name, part in components.items():
@@ -211,16 +245,12 @@ class _Columns:
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_PLAIN = ("reward", "outcome", "seconds", "step", "group", "numbers", "bits", "signature")
+_PLAIN = {"reward": "f8", "outcome": "u1", "seconds": "f4", "step": "i4", "group": "i4", "bits": "u4", "key": "u8"}
 _CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 
 
 def detail_of(row: Row) -> dict[str, Any]:
     """The whole output of a row, as plain data."""
-    import json
-
-    from assay.errors import InputError
-
     detail = row.get("detail")
     if isinstance(detail, str):
         return json.loads(detail)
@@ -231,77 +261,130 @@ def detail_of(row: Row) -> dict[str, Any]:
     )
 
 
+def key_of(prompt: str, response: str) -> int:
+    """A number that is the same for the same prompt and response, in any Run."""
+    said = f"{prompt}\0{response}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little")
+
+
 def trajectory_of(row: Row) -> Trajectory:
     """The rollout of a row, without what the scoring added."""
-    from assay.record import _maybe_json
-
-    mine = {
-        k.removeprefix("input/"): _maybe_json(v) if k in _NESTED else v
-        for k, v in row.items()
-        if k not in OWN_COLUMNS and not k.startswith("reward/")
-    }
-    return Trajectory.of(mine)
+    own = {k.removeprefix("input/"): v for k, v in row.items() if k not in OWN_COLUMNS and not k.startswith("reward/")}
+    for column in _NESTED:
+        value = own.get(column)
+        if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":  # Parquet keeps nested cells as text
+            own[column] = _unpacked(value)
+    return Trajectory.of(own)
 
 
-_NESTED = frozenset({"messages", "prompt", "response", "completion", "metadata", "ground_truth"})
+_NESTED = ("messages", "prompt", "response", "completion", "metadata", "ground_truth")
 
 
-def assemble(chunks: Sequence[Chunk], header: Mapping[str, Any] | None = None) -> Table:
-    """One table of chunks that were measured apart, in their order."""
-    np = numpy()
-    sizes = [len(c.columns["reward"]) for c in chunks]
-    names = list(dict.fromkeys(name for c in chunks for name in c.columns if name not in _PLAIN))
-    places: dict[bytes, int] = {}
-    titles: list[str] = []
-    reasons: dict[str, int] = {}
-    complaints: dict[str, Complaint] = {}
-    base = 0
-    for chunk, size in zip(chunks, sizes, strict=True):
-        for key, title in chunk.groups.items():
-            if key not in places:
-                places[key] = len(titles)
-                titles.append(title)
+def _unpacked(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@dataclass
+class Assembly:
+    """Chunks put together as they come, in order; a table of all of them at any time."""
+
+    header: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    rows: int = 0
+    titles: list[str] = field(default_factory=list[str])
+    reasons: dict[str, int] = field(default_factory=dict[str, int])
+    complaints: dict[str, Complaint] = field(default_factory=lambda: dict[str, Complaint]())
+    shape: dict[str, Any] = field(default_factory=dict[str, Any])
+    _chunks: list[Chunk] = field(default_factory=list[Chunk])
+    _places: dict[bytes, int] = field(default_factory=dict[bytes, int])
+
+    def add(self, chunk: Chunk) -> None:
+        """Take the next chunk."""
+        np = numpy()
+        places: list[int] = []
+        for key, title in chunk.groups:
+            place = self._places.setdefault(key, len(self.titles))
+            if place == len(self.titles):
+                self.titles.append(title)
+            places.append(place)
+        chunk.columns["group"] = np.array(places, dtype=np.int32)[chunk.columns["group"]]
         for reason, count in chunk.reasons.items():
-            reasons[reason] = reasons.get(reason, 0) + count
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
         for name, found in chunk.complaints.items():
-            kept = complaints.setdefault(name, Complaint(found.part, found.reason))
+            kept = self.complaints.setdefault(name, Complaint(found.part, found.reason))
             kept.count += found.count
-            kept.rows = [*kept.rows, *(base + row for row in found.rows)][:5]
-        base += size
+            kept.rows = [*kept.rows, *(self.rows + row for row in found.rows)][:5]
+        self.shape = max(self.shape, chunk.shape, key=_size)
+        self._chunks.append(chunk)
+        self.rows += chunk.rows
 
-    def whole(name: str, nothing: Any = None) -> list[Any]:
-        cells: list[Any] = []
-        for chunk, size in zip(chunks, sizes, strict=True):
-            mine = chunk.columns.get(name, [])
-            cells.extend(mine)
-            cells.extend([nothing] * (size - len(mine)))
-        return cells
+    def table(self, start: int = 0) -> Table:
+        """All rows from `start` on; group codes and titles are those of the whole."""
+        np = numpy()
+        if len(self._chunks) > 1 and start == 0:
+            self._chunks = [self._joined()]
+        columns = self._joined().columns if start == 0 else self._after(start)
+        paths = [name.removeprefix("value/") for name in columns if name.startswith("value/")]
+        own = [name.removeprefix("own/") for name in columns if name.startswith("own/")][:MAX_COLUMNS]
+        return Table(
+            reward=columns["reward"],
+            outcome=columns["outcome"],
+            seconds=columns["seconds"],
+            step=columns["step"],
+            group=columns["group"],
+            groups=list(self.titles),
+            parts={path: Part(columns[f"value/{path}"], columns[f"state/{path}"]) for path in paths},
+            numbers={name: columns[f"number/{name}"] for name in NUMBERS},
+            bits=columns["bits"],
+            signatures=columns["signature"],
+            keys=columns["key"],
+            own={name: columns[f"own/{name}"] for name in own if np.isfinite(columns[f"own/{name}"]).any()},
+            reasons=dict(self.reasons),
+            complaints=dict(self.complaints),
+            header=dict(self.header),
+            shape=dict(self.header.get("shape") or self.shape),
+        )
 
-    def part(name: str) -> Part:
-        cells = whole(name, (None, ABSENT))
-        values = np.array([v for v, _ in cells], dtype=np.float64) if cells else np.zeros(0)
-        return Part(values, np.array([s for _, s in cells], dtype=np.uint8))
+    def _joined(self) -> Chunk:
+        if len(self._chunks) < 2:
+            return self._chunks[0] if self._chunks else measure(())
+        columns = _join(self._chunks)
+        return Chunk(self.rows, columns, [], {}, {}, self.shape)
 
-    numbers = np.array(whole("numbers"), dtype=np.float32).reshape(-1, len(NUMBERS))
-    shapes = [c.shape for c in chunks if c.shape]
-    own = [name for name in names if name.startswith("own/")][:MAX_COLUMNS]
-    return Table(
-        reward=np.array(whole("reward"), dtype=np.float64),
-        outcome=np.array(whole("outcome"), dtype=np.uint8),
-        seconds=np.array(whole("seconds"), dtype=np.float32),
-        step=np.array(whole("step"), dtype=np.int32),
-        group=np.array([places[key] for key in whole("group")], dtype=np.int32),
-        groups=titles,
-        parts={name.removeprefix("part/"): part(name) for name in names if name.startswith("part/")},
-        numbers={name: numbers[:, k] for k, name in enumerate(NUMBERS)},
-        bits=np.array(whole("bits"), dtype=np.uint32),
-        signatures=np.frombuffer(b"".join(whole("signature")), dtype="<u4").reshape(-1, 16),
-        own={name.removeprefix("own/"): np.array(whole(name), dtype=np.float64) for name in own},
-        reasons=reasons,
-        complaints=complaints,
-        header=dict(header or {}),
-        shape=dict((header or {}).get("shape") or max(shapes, key=_size, default={})),
-    )
+    def _after(self, start: int) -> dict[str, Array]:
+        chunks, left = list[Chunk](), self.rows - start
+        for chunk in reversed(self._chunks):
+            chunks.insert(0, chunk)
+            left -= chunk.rows
+            if left <= 0:
+                break
+        skipped = sum(c.rows for c in chunks) - (self.rows - start)
+        return {name: values[skipped:] for name, values in _join(chunks).items()}
+
+
+def _join(chunks: Sequence[Chunk]) -> dict[str, Array]:
+    np = numpy()
+    names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
+    return {name: np.concatenate([_cells(chunk, name) for chunk in chunks]) for name in names}
+
+
+def _cells(chunk: Chunk, name: str) -> Array:
+    np = numpy()
+    if name in chunk.columns:
+        return chunk.columns[name]
+    if name.startswith("state/"):
+        return np.full(chunk.rows, ABSENT, dtype=np.uint8)
+    return np.full(chunk.rows, np.nan)
+
+
+def assemble(chunks: Iterable[Chunk], header: Mapping[str, Any] | None = None) -> Table:
+    """One table of chunks that were measured apart, in their order."""
+    whole = Assembly(dict(header or {}))
+    for chunk in chunks:
+        whole.add(chunk)
+    return whole.table()
 
 
 def _size(shape: Mapping[str, Any]) -> int:

@@ -11,12 +11,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from assay.cli.choices import chosen_reward, pairs
 from assay.errors import ConfigError
 from assay.probe import Audit, Finding, Severity, audit, output
-from assay.probe.preflight import TRAINERS, preflight
+from assay.probe.preflight import preflight
+from assay.probe.trainers import TRAINERS
 from assay.probe.trial import LIMIT
 from assay.report.terminal import console, shortened
 from assay.reward import RewardFunction
@@ -33,16 +35,21 @@ class Format(StrEnum):
 
 
 def check(
-    spec: Annotated[list[str], typer.Argument(help="A reward, as for `assay score --reward`; several are a composite.")],
+    spec: Annotated[
+        list[str], typer.Argument(help="A reward, as for `assay score --reward`; several are a composite.")
+    ],
     examples: Annotated[
         Path | None, typer.Option("--examples", "-e", help="Rows with good responses; without, built-in ones are used.")
     ] = None,
     for_: Annotated[
-        list[str] | None, typer.Option("--for", help=f"Call it as this trainer does: {', '.join(TRAINERS)} (repeatable).")
+        list[str] | None,
+        typer.Option("--for", help=f"Call it as this trainer does: {', '.join(TRAINERS)} (repeatable)."),
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the findings.")] = Format.TERMINAL,
     baseline: Annotated[Path | None, typer.Option(help="Known findings: only what is new fails the check.")] = None,
-    update_baseline: Annotated[bool, typer.Option("--update-baseline", help="Write the baseline as it is now.")] = False,
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the baseline as it is now.")
+    ] = False,
     rename: Annotated[list[str] | None, typer.Option(help="Column in the file=name the reward knows.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
@@ -51,14 +58,14 @@ def check(
     timeout: Annotated[float | None, typer.Option(help="Seconds that one response may take.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the check, too.")] = False,
 ) -> None:
-    """Attack a reward, look at the reward itself, and call it as a trainer would. Exits with 1 where that finds errors."""
+    """Attack a reward, look at the reward itself, call it as a trainer would. Exits with 1 where errors are found."""
     if update_baseline and baseline is None:
         raise ConfigError("--update-baseline needs a file: --baseline FILE.")
     reward = chosen_reward(spec, set_ or [])
     rows = Rollouts(examples, pairs(rename or [], "--rename"), 512) if examples else None
     found = audit(reward, rows, limit=limit, timeout=timeout)
     for trainer in for_ or []:
-        flown = preflight(reward, trainer, rows, timeout=timeout or 10.0, spec=spec[0] if len(spec) == 1 else "")
+        flown = preflight(reward, trainer, rows, timeout=timeout or 10.0)
         found = replace(found, findings=[*found.findings, *flown])
     known = output.read_baseline(baseline) if baseline else frozenset[str]()
     if update_baseline and baseline:
@@ -106,13 +113,14 @@ def _reads(found: Audit) -> str:
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def _lines(several: Sequence[Finding]) -> list[Text]:
+def _lines(several: Sequence[Finding]) -> list[RenderableType]:
     worst = max(several, key=lambda f: -1.0 if f.earned is None else f.earned)
     count = f"  ({len(several)} cases)" if len(several) > 1 else ""
-    lines = [Text.assemble("\n", (f"{worst.severity:<8}", _STYLES[worst.severity]), (worst.rule, "bold"), count)]
-    lines.append(Text(f"        {worst.message}"))
+    title = Text.assemble("\n", (f"{worst.severity:<8}", _STYLES[worst.severity]), (worst.rule, "bold"), count)
+    lines: list[Text] = []
+    lines.append(Text(worst.message))
     if worst.response or worst.earned is not None:
-        lines.append(Text(f"        response: {shortened(worst.response, 160) or '(empty)'}", style="cyan"))
+        lines.append(Text(f"response: {shortened(worst.excerpt, 160) or '(empty)'}", style="cyan"))
     if worst.fix:
-        lines.append(Text(f"        fix: {worst.fix}", style="dim"))
-    return lines
+        lines.append(Text(f"fix: {worst.fix}", style="dim"))
+    return [title, *(Padding(line, (0, 0, 0, 8), expand=False) for line in lines)]

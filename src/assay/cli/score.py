@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from assay import __version__
-from assay.analyze.tally import Tally
 from assay.cli.choices import chosen_reward, pairs
+from assay.cli.header import changes, check_same_input, header_of, unchanged
+from assay.cli.job import Job, on_failure_of
 from assay.cli.progress import Counted
-from assay.engine import Engine, check_columns
-from assay.engine import score as score_rows
-from assay.errors import OUTCOME_ERRORS, ConfigError
-from assay.record import RunWriter
-from assay.report.terminal import console, summary
-from assay.reward import RewardFunction
-from assay.rollouts import Rollouts, chunks
-from assay.types import FAILURES, RewardOutput, Trajectory
-
-CHUNK = 2048
+from assay.engine import Engine
+from assay.errors import ConfigError
+from assay.record import Run, RunWriter, stopped_header
+from assay.rollouts import Rollouts, Row
+from assay.types import RewardOutput
 
 
 def score(
@@ -48,91 +40,79 @@ def score(
         list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
     ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a row for rewards that declare no deadline.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes for everything that is not async; 0 for none at all.", min=0)
+    ] = None,
+    memory_mb: Annotated[int | None, typer.Option(help="What a worker may hold before it is stopped.", min=64)] = None,
+    cache: Annotated[Path | None, typer.Option(help="A file that keeps the outputs of dear rewards.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run of --output that was stopped.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --resume: score anew what changed in the reward since.")
+    ] = False,
+    engine_: Annotated[str, typer.Option("--engine", help="local, or ray: on a cluster.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="With --engine ray: the cluster's address, or auto; else one is started here.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Score rollouts: prints the distribution, the components, the best and the worst with their reasons."""
     chosen = chosen_reward(reward, set_ or [])
     rollouts = Rollouts(input, pairs(rename or [], "--rename"), limit)
-    job = _Job(chosen, rollouts, Engine(timeout=timeout), _on_failure(on_failure), Tally())
+    here = None if engine_ == "ray" else workers  # on a cluster they are actors
+    engine = Engine(timeout=timeout, workers=here, memory_mb=memory_mb, cache=cache)
+    job = Job(chosen, rollouts, engine, on_failure_of(on_failure))
+    header: dict[str, Any] = {}
+    good: set[str] | None = None
+    if output is not None:
+        options = {"rename": rename or [], "on_failure": on_failure}
+        header = header_of(reward, set_ or [], chosen, input, options)
+        good = _resumable(output, header, force) if resume else None
+    elif resume:
+        raise ConfigError("--resume needs the --output of the run that was stopped.")
+    if engine_ not in ("local", "ray"):
+        raise ConfigError(f"--engine is local or ray; found {engine_!r}.")
+    whole = chosen if set_ or len(reward) > 1 else reward[0]  # what a node loads by its name need not be sent
+
+    def scored(progress: Counted, skip: int = 0) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
+        if engine_ == "local":
+            return job.run(progress, skip)
+        from assay.distributed import Cluster
+
+        return job.run_on(Cluster(address, workers), whole, progress, skip)
+
     stopped = False
     with Counted(rollouts.size(), quiet=quiet) as progress:
         try:
             if output is None:
-                for _ in job.run(progress):
+                for _ in scored(progress):
                     pass
             else:
-                with RunWriter(output, _header(reward, set_ or [], chosen, input)) as run:
-                    for rows, outputs in job.run(progress):
+                with RunWriter(output, header, resume, chosen) as run:
+                    job.take_over(run, good, progress)
+                    run.settle_header()
+                    for rows, outputs in scored(progress, run.done):
                         run.write(rows, outputs)
         except KeyboardInterrupt:
             stopped = True
-    _tell(job, output, stopped, quiet)
-    if stopped:
-        raise typer.Exit(130)
-    raise typer.Exit(1 if job.tally.not_scored or rollouts.broken else 0)
+        finally:
+            engine.close()
+    job.tell(output, stopped, quiet)
+    raise typer.Exit(130 if stopped else job.exit_code)
 
 
-@dataclass
-class _Job:
-    reward: RewardFunction
-    rollouts: Rollouts
-    engine: Engine
-    on_failure: str | float
-    tally: Tally
-
-    def run(self, progress: Counted) -> Iterator[tuple[list[dict[str, Any]], list[RewardOutput]]]:
-        for n, chunk in enumerate(chunks(self.rollouts, CHUNK)):
-            rows, trajectories = [row for row, _ in chunk], [t for _, t in chunk]
-            if n == 0:
-                check_columns(self.reward, trajectories[0])
-            outputs = score_rows(self.reward, trajectories, engine=self.engine)
-            self.tally.add(trajectories, outputs)
-            yield rows, self._paid(outputs, trajectories)
-            progress.advance(len(rows))
-
-    def _paid(self, outputs: list[RewardOutput], trajectories: list[Trajectory]) -> list[RewardOutput]:
-        if self.on_failure == "skip":
-            return outputs
-        for i, output in enumerate(outputs):
-            if output.outcome in FAILURES:
-                if self.on_failure == "raise":
-                    number = self.tally.rows - len(outputs) + i + 1
-                    raise OUTCOME_ERRORS[output.outcome](f"row {number}: {output.error}")
-                outputs[i] = replace(output, reward=float(self.on_failure))
-        return outputs
-
-
-def _on_failure(word: str) -> str | float:
-    if word in ("skip", "raise"):
-        return word
-    try:
-        return float(word)
-    except ValueError:
-        raise ConfigError(f"--on-failure is skip, raise or a number; found {word!r}.") from None
-
-
-def _header(specs: list[str], settings: list[str], reward: RewardFunction, source: str) -> dict[str, Any]:
-    return {
-        "assay": __version__,
-        "python": platform.python_version(),
-        "reward": specs,
-        "set": settings,
-        "name": reward.name,
-        "input": source,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _tell(job: _Job, output: Path | None, stopped: bool, quiet: bool) -> None:
-    for line in job.rollouts.broken[:5]:
-        print(f"assay: {line}", file=sys.stderr)
-    if len(job.rollouts.broken) > 5:
-        print(f"assay: and {len(job.rollouts.broken) - 5:,} more lines that could not be read", file=sys.stderr)
-    if not quiet and job.tally.rows:
-        console().print(summary(job.tally))
-    if job.tally.not_scored and quiet:
-        print(f"assay: {job.tally.not_scored:,} of {job.tally.rows:,} rows were not scored", file=sys.stderr)
-    if stopped:
-        print(f"stopped after {job.tally.rows:,} rows", file=sys.stderr)
-    if output is not None and job.tally.rows:
-        print(f"\nwrote {output} ({job.tally.rows:,} rows)", file=sys.stderr)
+def _resumable(output: Path, header: dict[str, Any], force: bool) -> set[str] | None:
+    """Check that a stopped run may be gone on with; the components that stay good where some are scored anew."""
+    before = stopped_header(output)
+    if before is None:
+        if Run(output).header.get("complete"):
+            print(f"{output} is complete; nothing is left to score. To score it anew: assay rescore", file=sys.stderr)
+            raise typer.Exit(0)
+        return None  # nothing is there yet: start
+    check_same_input(before, header)
+    changed = changes(before, header)
+    if changed and not force:
+        raise ConfigError(
+            f"--resume: the reward changed since the run was stopped: {'; '.join(changed[:4])}. Its rows would not be "
+            f"of one kind. --force scores what changed anew; without --resume everything is."
+        )
+    return unchanged(before, header) if changed else None

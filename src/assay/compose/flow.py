@@ -54,6 +54,9 @@ class Composition(RewardFunction):
     asks_all: bool = True
     """Whether every row is put to every child; False where the row or the step chooses one."""
 
+    why_not_asked: str = ""
+    """Where it does not ask a child for every row: 'gate' or 'lazy'; the engine counts the calls that were saved."""
+
     def flow(self, batch: Batch) -> Flow:
         """Ask for components, fold what comes back into one output a row."""
         raise NotImplementedError  # a subclass without a flow is refused by this line, not scored as nothing
@@ -80,8 +83,18 @@ def refold(reward: RewardFunction, batch: Batch, stored: Sequence[RewardOutput])
 
 def _from_store(ask: Ask, batch: Batch, stored: Sequence[RewardOutput]) -> list[RewardOutput]:
     missing = RewardOutput(None, error=f"component {ask.name!r} is not stored for this row; score it again")
-    kept = [stored[i].components.get(ask.name, missing) for i in ask.rows]
+    kept = [stored_part(stored[i], ask.name) or missing for i in ask.rows]
     return refold(ask.reward, Batch([batch.trajectories[i] for i in ask.rows], batch.step), kept)
+
+
+def stored_part(whole: RewardOutput | None, name: str) -> RewardOutput | None:
+    """A component's stored output; None where it was not called (its gate was shut, it could not change anything)."""
+    part = whole.components.get(name) if whole is not None else None
+    return None if part is None or NOT_CALLED & part.metadata.keys() else part
+
+
+NOT_CALLED = frozenset({"gated", "lazy"})
+"""Keys in the metadata of an output that stands for a call which was not made."""
 
 
 def unscored(parts: dict[str, RewardOutput], metadata: dict[str, Any] | None = None) -> RewardOutput:

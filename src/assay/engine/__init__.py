@@ -2,7 +2,7 @@
 
 from assay.engine.counts import Count, Counts
 from assay.engine.engine import Engine, leaves
-from assay.engine.plain import call, check_columns, from_trl, needs_loop, required_columns, score, score_one
+from assay.engine.plain import call, check_columns, from_trl, needs_loop, required_columns, rescore, score, score_one
 
 __all__ = [
     "Count",
@@ -14,6 +14,7 @@ __all__ = [
     "leaves",
     "needs_loop",
     "required_columns",
+    "rescore",
     "score",
     "score_one",
 ]

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.calling import missing_column
+from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
 from assay.errors import OUTCOME_ERRORS
-from assay.loop import drive, run
+from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
-
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
 
 
 def score(
@@ -100,13 +100,25 @@ def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, An
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
-    rows = [
-        Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
-        for i in range(len(completions))
-    ]
+    rows = [_trl_row(prompts[i], completions[i], {k: v[i] for k, v in data.items()}) for i in range(len(completions))]
     for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
         row.tokens = Tokens(ids=ids)
     return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
+
+
+def _trl_row(prompt: Any, completion: Any, columns: dict[str, Any]) -> Trajectory:
+    """One row of TRL's. The usual one, messages that end in text, is read here and not searched for its parts."""
+    asked, said = _content(prompt, "user"), _content(completion, "assistant")
+    if asked is None or said is None or "metadata" in columns or "messages" in columns:
+        return Trajectory.of({**columns, "prompt": prompt, "response": completion})
+    truth, group = columns.pop("ground_truth", None), columns.pop("group", None)
+    return Trajectory(asked, said, [*prompt, *completion], truth, columns, "" if group is None else str(group))
+
+
+def _content(messages: Any, role: str) -> str | None:
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    content = last.get("content") if last and last.get("role") == role else None
+    return content if isinstance(content, str) else None
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
@@ -124,6 +136,13 @@ def required_columns(leaf: RewardFunction) -> list[str]:
     return list(dict.fromkeys([*leaf.contract.columns, *call_of(leaf).columns()]))
 
 
+def rescore(
+    reward: Any, rows: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep, engine: Engine | None = None
+) -> list[RewardOutput]:
+    """`Engine.rescore` from plain code: only what is not stored, or no longer good, is called; all is folded anew."""
+    return run((engine or _default).rescore(reward, rows, stored, keep))
+
+
 def _run(
     reward: RewardFunction, rows: list[Trajectory], step: int | None, context: Any, engine: Engine | None
 ) -> list[RewardOutput]:
@@ -133,8 +152,16 @@ def _run(
             return drive(engine.score(reward, rows, step, context))
         except NeedsLoop:
             pass
-    return run(engine.score(reward, rows, step, context))
+    try:
+        return run(engine.score(reward, rows, step, context), engine.patience(reward))
+    except Stalled:
+        return [RewardOutput.failed(Outcome.TIMEOUT, _STALLED.format(reward.name)) for _ in rows]
 
+
+_STALLED = (
+    "reward {!r}: an async part of it computed beyond its deadline without awaiting, so nothing else could run, and "
+    "none of these rows is scored. Let it run in processes that can be stopped: @declare(workers=True)."
+)
 
 _default = Engine()
 """What `score()` uses: its workers stay warm from one call to the next."""

@@ -34,10 +34,14 @@ def handler(rewards: Sequence[RewardFunction]) -> Callable[[bytes, int], bytes]:
     global in_worker
     in_worker = True
     calls = [call_of(reward) for reward in rewards]
+    contexts: dict[int | None, dict[str, Any]] = {}
 
     def handle(payload: bytes, leg: int) -> bytes:
         rows, step = pickle.loads(payload)  # noqa: S301  (our own parent wrote it)
-        leaf = Leaf(rewards[leg], calls[leg], [Trajectory(*row) for row in rows], context_of(step, None))
+        if step not in contexts:
+            contexts.clear()
+            contexts[step] = context_of(step, None)
+        leaf = Leaf(rewards[leg], calls[leg], [Trajectory(*row) for row in rows], contexts[step])
         try:
             outputs = drive(leaf.score()) if not calls[leg].is_async else run(leaf.score())
         except NeedsLoop:
@@ -60,15 +64,24 @@ def encode_rows(rows: Sequence[Trajectory], step: int | None) -> bytes:
 
 def encode(outputs: Sequence[RewardOutput]) -> bytes:
     """Outputs from a worker, as plain data."""
-    plain = [_plain(output) for output in outputs]
+    return write_plain([_plain(output) for output in outputs])
+
+
+def write_plain(value: Any) -> bytes:
+    """Plain data as bytes; what is no plain data becomes text."""
     file = io.BytesIO()
-    _PlainPickler(file, protocol=5).dump(plain)
+    _PlainPickler(file, protocol=5).dump(value)
     return file.getvalue()
+
+
+def read_plain(data: bytes) -> Any:
+    """What `write_plain` wrote; anything but plain data is refused."""
+    return _PlainUnpickler(io.BytesIO(data)).load()
 
 
 def decode(data: bytes) -> list[RewardOutput]:
     """Outputs that a worker sent. Nothing but plain data is accepted."""
-    return [_output(value) for value in _PlainUnpickler(io.BytesIO(data)).load()]
+    return [_output(value) for value in read_plain(data)]
 
 
 def _plain(o: RewardOutput) -> tuple[Any, ...]:
@@ -82,7 +95,7 @@ def _output(value: Any) -> RewardOutput:
     return RewardOutput(reward, tokens or [], metadata or {}, components, Outcome(outcome), error, seconds)
 
 
-_KINDS: Final = (str, bool, int, float, complex, list, tuple, dict, set, frozenset)
+_KINDS: Final[tuple[Any, ...]] = (str, bool, int, float, complex, list, tuple, dict, set, frozenset)
 _PLAIN_GLOBALS: Final = {("builtins", kind.__name__): kind for kind in _KINDS}
 
 
@@ -95,7 +108,7 @@ class _PlainPickler(pickle.Pickler):
         if hasattr(obj, "tolist"):  # arrays, tensors and their scalars
             value = obj.tolist()
             return list if isinstance(value, list) else type(value), (value,)
-        for kind in (int, float, complex, str, list, tuple, dict, set):  # subclasses: enumerations, named tuples
+        for kind in _KINDS:  # subclasses: enumerations, named tuples
             if isinstance(obj, kind):
                 return kind, (kind(obj),)
         return str, (repr(obj)[:2000],)

@@ -62,7 +62,7 @@ async def _find_way(judge: JudgeModel) -> Read:
     if judge.read != "auto":
         judge._way = judge.read
         return judge.read
-    ways: list[Read] = ["logprobs", "schema"] if judge.client is not None else ["decisions", "logprobs", "schema"]
+    ways: list[Read] = ["logprobs", "schema"] if judge._client is not None else ["decisions", "logprobs", "schema"]
     for way in ways:
         talk = _Talk(judge, CONTROL, "probe", [])
         try:
@@ -145,7 +145,7 @@ class _Talk:
         reply = Reply({})
         try:
             reply = await (
-                _own(judge, payload, account, fault_in) if judge.client else client.post(judge.endpoint(), call)
+                _own(judge, payload, account, fault_in) if judge._client else client.post(judge.endpoint(), call)
             )
         finally:
             cost = (spent[0] * judge.price[0] + spent[1] * judge.price[1]) / 1e6
@@ -160,11 +160,13 @@ class _Talk:
                 "path": path,
                 "request": payload.get("messages") or {k: v for k, v in payload.items() if k != "model"},
                 "reply": _shown(reply.body),
-                "tokens": spent,
-                "cost": cost,
-                "seconds": round(reply.seconds, 4),
-                "attempts": reply.attempts,
-                "cached": reply.cached,
+                "spent": {
+                    "tokens": spent,
+                    "cost": cost,
+                    "seconds": round(reply.seconds, 4),
+                    "attempts": reply.attempts,
+                    "cached": reply.cached,
+                },
             }
         )
         return reply.body
@@ -181,7 +183,7 @@ async def _own(
     if more := {k: v for k, v in payload.items() if k not in standard}:
         fields["extra_body"] = more
     try:
-        completion = await judge.client.chat.completions.create(**fields)
+        completion = await judge._client.chat.completions.create(**fields)
     except Exception as error:
         status = getattr(error, "status_code", None)
         said = judge.key().scrub(f"{type(error).__name__}: {error}")[:300]
@@ -252,7 +254,7 @@ async def _by_logprobs(talk: _Talk, questions: Sequence[Question]) -> dict[str, 
             raise IgnoredByServer(
                 f"{talk.judge.base_url} takes logprobs and sends none. Set read='schema', 'text' or 'auto'."
             )
-        return read_logprobs(body, question)
+        return read_logprobs(body, question, talk.judge.min_mass)
 
     return dict(zip([q.name for q in questions], await asyncio.gather(*map(one, questions)), strict=True))
 

@@ -11,7 +11,7 @@ import dataclasses
 import os
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -64,13 +64,16 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON, for the metadata of an output."""
+        spent = [call["spent"] for call in self.calls]
         shown: dict[str, Any] = {
             "verdicts": {name: verdict.as_dict() for name, verdict in self.verdicts.items()},
-            "cost": sum(call["cost"] for call in self.calls),
-            "tokens": [sum(call["tokens"][i] for call in self.calls) for i in (0, 1)],
-            "seconds": max((call["seconds"] for call in self.calls), default=0.0),
-            "cached": all(call["cached"] for call in self.calls),
             "calls": self.calls,
+            "spent": {
+                "tokens": [sum(one["tokens"][i] for one in spent) for i in (0, 1)],
+                "cost": sum(one["cost"] for one in spent),
+                "seconds": max((one["seconds"] for one in spent), default=0.0),
+                "cached": all(one["cached"] for one in spent),
+            },
         }
         if self.spread:
             shown["spread"] = self.spread
@@ -97,6 +100,8 @@ class JudgeModel:
     """How verdicts are read. `auto` takes the most trusted way that the server has: it is asked once."""
     reason: bool = True
     """Have the judge give a reason before its verdict, where it writes one (schema, text)."""
+    min_mass: float = 0.5
+    """Log-probabilities: with less of the probability than this on the allowed answers there is no verdict."""
     samples: int = 1
     """Verdicts per question; their mean counts and their spread is reported. More than 1 wants a temperature."""
     temperature: float = 0.0
@@ -113,16 +118,16 @@ class JudgeModel:
     attempt_timeout: float = 60.0
     deadline: float = 180.0
     retries: int = 6
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str | Secret] = field(default_factory=dict[str, "str | Secret"], repr=False)
+    """More headers; kept as the key is, since some servers want theirs there."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """More fields for the request's body, as the server takes them."""
-    secret: str = field(default="", repr=False)
+    secret: str | Secret = field(default="", repr=False)
     """What fences and keys are derived from; made from the model's name where none is given."""
-    client: Any = field(default=None, repr=False, compare=False)
+    client: InitVar[Any] = None
     """Your own `openai.AsyncOpenAI` (or what has its `chat.completions.create`), used in place of ours."""
-    usage: Usage = field(default_factory=Usage, init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, client: Any) -> None:
         where = urlsplit(self.base_url)
         if where.scheme not in ("http", "https") or not where.hostname:
             raise ConfigError(f"needed base_url as http(s)://host/v1; found {self.base_url!r}.")
@@ -132,9 +137,13 @@ class JudgeModel:
             raise ConfigError(f"needed samples and tries of at least 1; found {self.samples} and {self.tries}.")
         if self.samples > 1 and self.temperature == 0.0:
             raise ConfigError(f"{self.samples} samples at temperature 0 are one verdict repeated; set temperature=.")
-        self.api_key = Secret(self.api_key)
+        self.api_key, self.secret = Secret(self.api_key), Secret(self.secret)
+        self.headers = {name: Secret(value) for name, value in self.headers.items()}
         if not isinstance(self.budget, Budget):
             self.budget = Budget(self.budget)
+        self.usage = Usage()
+        """What it was used for, in this process."""
+        self._client = client
         self._way: Read | None = None
         self._form = "systemone"
         self._quirks: set[str] = set()
@@ -145,7 +154,7 @@ class JudgeModel:
         if isinstance(value, JudgeModel):
             return value
         given: dict[str, Any] = {"model": value} if isinstance(value, str) else dict(value)
-        known = [f.name for f in dataclasses.fields(cls) if f.init]
+        known = [*(f.name for f in dataclasses.fields(cls)), "client"]
         for name in given:
             if name not in known:
                 raise ConfigError(
@@ -165,7 +174,7 @@ class JudgeModel:
     @property
     def fence_secret(self) -> str:
         """What the fences of this judge's prompts are derived from."""
-        return self.secret or f"assay fence {self.model}"
+        return Secret(self.secret).reveal() or f"assay fence {self.model}"
 
     def endpoint(self) -> Endpoint:
         """The server, the key and the limits, for the client."""
@@ -178,7 +187,7 @@ class JudgeModel:
             self.attempt_timeout,
             self.deadline,
             self.retries,
-            tuple(self.headers.items()),
+            tuple((name, Secret(value)) for name, value in self.headers.items()),
         )
 
     def keys(self, questions: Sequence[Question]) -> dict[str, str]:
@@ -190,12 +199,10 @@ class JudgeModel:
         return f"{self.base_url} {self.model} {self.read} {self.samples} {self.temperature} {self.reason} {self.extra}"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**state, "client": None, "usage": Usage(), "headers": {}}
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._way, self._form, self._quirks = None, "systemone", set()
+        self.__init__(**state)
 
     async def ask(self, prompt: Prompt, questions: Sequence[Question]) -> Answer:
         """The judge's verdicts. `InfraError` is the server's fault; `Unreadable` a reply that is no verdict."""

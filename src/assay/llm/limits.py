@@ -54,10 +54,10 @@ class Budget:
     """
 
     limit: float | None = None
-    spent: float = 0.0
 
     def __post_init__(self) -> None:
-        self._reserved, self._lock = 0.0, threading.Lock()
+        self.spent = self._reserved = 0.0
+        self._lock = threading.Lock()
 
     def reserve(self, estimate: float) -> None:
         """Set the most that a call can cost aside, or raise `BudgetSpent`."""
@@ -79,10 +79,10 @@ class Budget:
             self.spent += cost
 
     def __getstate__(self) -> dict[str, float | None]:
-        return {"limit": self.limit, "spent": self.spent}
+        return {"limit": self.limit}
 
     def __setstate__(self, state: Mapping[str, float]) -> None:
-        self.__init__(state["limit"], state["spent"])
+        self.__init__(state["limit"])
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import InfraError, require
@@ -75,6 +76,15 @@ def load(spec: Spec) -> Local:
     forward = inspect.signature(model.forward).parameters
     causal = "past_key_values" in forward and not getattr(model.config, "is_encoder_decoder", False)
     return Local(model, tokenizer, device, _max_length(tokenizer, model), pad, causal)
+
+
+def weights_on_disk(path: str) -> str:
+    """What tells the weights in a folder from those that stood there before; empty for a model on the hub."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return ""
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".safetensors", ".bin", ".json"))
+    return " ".join(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
 def device_of(torch: Any, wanted: str) -> Any:

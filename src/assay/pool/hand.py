@@ -20,6 +20,8 @@ IMPORT_GRACE: Final = 120.0
 _TAIL: Final = 2000
 """What is kept of a worker's last words."""
 _PIPE: Final = 1 << 20
+_READ: Final = 1 << 16
+"""Bytes read at once: more would be a fresh mapping of memory each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,9 @@ class Hand:
     def receive(self) -> list[tuple[int, int, bytes]]:
         """The replies that have come: (ticket, leg, payload)."""
         with contextlib.suppress(BlockingIOError, ConnectionResetError):
-            while data := self.rows.recv(1 << 18):
+            while data := self.rows.recv(_READ):
                 self._in += data
-                if len(data) < 1 << 18:
+                if len(data) < _READ:
                     break
         found, taken = frames(self._in)
         del self._in[:taken]
@@ -140,7 +142,7 @@ class Hand:
     def listen(self) -> bytes:
         """What it printed, up to a pipe's worth; the end of it is kept."""
         try:
-            said = os.read(self.out, _PIPE)
+            said = os.read(self.out, _READ)
         except (BlockingIOError, OSError):
             return b""
         self.tail = (self.tail + said)[-_TAIL:]
@@ -205,3 +207,14 @@ def _is_stopped(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t", b"Z", b"X")
     except OSError:
         return True
+
+
+def how_it_ended(status: int | None) -> str:
+    """How a process ended, in words."""
+    if status is None:
+        return "the process that bears workers was killed"
+    if status >= 0:
+        return f"exit code {status}"
+    with contextlib.suppress(ValueError):
+        return f"killed by {signal.Signals(-status).name}"
+    return f"killed by signal {-status}"

@@ -9,7 +9,10 @@ def test_my_reward(case):
 
 from __future__ import annotations
 
-from assay.probe import attacks, equivalences, judged, programs  # noqa: F401  they fill RULES
+from assay.probe import attacks as attacks  # these four fill RULES
+from assay.probe import equivalences as equivalences
+from assay.probe import judged as judged
+from assay.probe import programs as programs
 from assay.probe.audit import Audit, audit, cases
 from assay.probe.example import Example
 from assay.probe.rule import RULES, Case, Expect, Finding, Rule, Severity, rule

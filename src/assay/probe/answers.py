@@ -1,4 +1,4 @@
-"""Answers as text: what kind one is, another that is wrong, other spellings that are right, near misses that are not."""
+"""Answers as text: what kind one is, another that is wrong, other spellings that are right, near misses."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _other_value(value: Any) -> Any:
 
 def as_json(text: str) -> Any:
     """The object or array that the text is; None where it is neither."""
-    if not text.strip()[:1] in ("{", "["):
+    if text.strip()[:1] not in ("{", "["):
         return None
     try:
         return json.loads(text)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from assay.calling import ALIASES
 from assay.probe.answers import as_json, boxed, gold_text, other_answer
@@ -40,7 +40,7 @@ class Shape:
 
 
 def shape_of(response: str, gold: str | None) -> Shape:
-    """Find the answer in a response: in a box, a tag, after ####, in a JSON object, as the gold itself, or after "is"."""
+    """Find the answer in a response: in a box, a tag, after ####, as JSON, as the gold itself, or after "is"."""
 
     def cut(start: int, end: int, commit: Callable[[str], str]) -> Shape:
         return Shape(response[:start], response[start:end], response[end:], commit)
@@ -52,7 +52,7 @@ def shape_of(response: str, gold: str | None) -> Shape:
         end = response.find(f"</{tag}>", m.end())
         if end >= 0:
             end = m.end() + len(response[m.end() : end].rstrip())
-            return cut(m.end(), end, lambda a: f"<{tag}>{a}</{tag}>")
+            return cut(m.end(), end, lambda a, tag=tag: f"<{tag}>{a}</{tag}>")
     if marks := list(_HASHES.finditer(response)):
         start = marks[-1].end()
         end = response.find("\n", start)
@@ -131,11 +131,17 @@ class Example:
     @cached_property
     def shuffled(self) -> str:
         """The words of the honest response, sorted: all there, and saying nothing."""
-        return " ".join(sorted(set(re.findall(r"\w+", self.honest[:20_000]))))
+        words = re.findall(r"\w+", self.honest[:20_000])
+        ordered = sorted(set(words))
+        return " ".join(ordered if ordered != words else ordered[::-1])
 
-    def row(self, response: str) -> Trajectory:
-        """This example's row with another response."""
-        return with_response(self.trajectory, response)
+    def row(self, response: str, worthless: bool = False) -> Trajectory:
+        """This example's row with another response; a worthless one takes the columns of `when_wrong`, if there are."""
+        own = with_response(self.trajectory, response)
+        other = own.metadata.pop("when_wrong", None)
+        if worthless and isinstance(other, Mapping):
+            own.metadata |= cast("Mapping[str, Any]", other)
+        return own
 
 
 def gold_of(trajectory: Trajectory) -> str | None:
@@ -146,15 +152,13 @@ def gold_of(trajectory: Trajectory) -> str | None:
     return gold
 
 
-def with_response(trajectory: Trajectory, response: str, group: str = "") -> Trajectory:
+def with_response(trajectory: Trajectory, response: str) -> Trajectory:
     """The same row with another response; in a conversation, with another last turn of the assistant."""
     own = dataclasses.replace(trajectory, response=response, metadata=dict(trajectory.metadata))
     if trajectory.messages:
         own.messages = _with_last_turn(trajectory.messages, response)
     if trajectory.tokens is not None:
         own.tokens = Tokens(ids=range(len(re.findall(r"\w+|[^\w\s]", response))))
-    if group:
-        own.group = group
     return own
 
 
@@ -174,21 +178,38 @@ _KEPT = re.compile(
 )
 
 
-def hollowed(text: str) -> str:
-    """The text with every word replaced by made-up letters of the same length; tags, commands, headings and marks stay."""
-    letters = random.Random(len(text))
+_PLAIN = (
+    "a I",
+    "of to in it is on as at by we so up",
+    "the and one day way now old few two our",
+    "when that with some also over many then long like",
+    "where there while other under three never small place",
+    "around people little before during number always nearly",
+    "because several another morning through thought country",
+    "children together evidence remember possible somebody",
+    "different sometimes important afternoon somewhere",
+    "throughout themselves generation everything university",
+)
+"""Words that say nothing of anything, by their length."""
 
-    def made_up(m: re.Match[str]) -> str:
+
+def hollowed(text: str) -> str:
+    """The text with other words of the same length in it; tags, commands, headings and marks stay."""
+    chance = random.Random(len(text))
+
+    def empty_word(m: re.Match[str]) -> str:
         word = m.group("word")
         if word is None:
             return m.group(0)
-        return "".join(letters.choices("aeioulnrst", k=len(word)))
+        known = _PLAIN[min(len(word), len(_PLAIN)) - 1].split()
+        other = chance.choice(known).ljust(len(word), "s")
+        return other.capitalize() if word[0].isupper() else other
 
-    return _KEPT.sub(made_up, text)
+    return _KEPT.sub(empty_word, text)
 
 
 def candidates(trajectory: Trajectory) -> Iterable[str]:
-    """Honest responses made from the gold, in the forms that rewards look for: which of them counts is the reward's say."""
+    """Honest responses made from the gold, in the forms that rewards look for; which one counts is the reward's say."""
     gold = gold_of(trajectory)
     if gold is None:
         return

@@ -16,7 +16,7 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
         "ground_truth": "\\frac{3}{4}",
     },
     {
-        "prompt": "A car drives 2750 metres and then turns back for 1100 metres. How far is it from its start, in metres?",
+        "prompt": "A car drives 2750 metres and turns back for 1100 metres. How far is it from its start, in metres?",
         "response": "It drove 2750 away and 1100 back, and 2750 - 1100 = 1650. The answer is \\boxed{1650}.",
         "ground_truth": "1650",
     },
@@ -49,5 +49,32 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
         "prompt": "Why is the sky blue by day? Explain in two sentences.",
         "response": "Air scatters the short waves of sunlight much more than the long ones. So blue light reaches our "
         "eyes from all over the sky, because it was scattered on its way, while red passes straight through.",
+    },
+    {
+        "prompt": "Write a Python function longest(words) that returns the longest word, the first one of several.",
+        "response": "Go through the words and keep the longest that was seen.\n\n```python\ndef longest(words):\n"
+        '    best = ""\n    for word in words:\n        if len(word) > len(best):\n            best = word\n'
+        "    return best\n```",
+        "tests": {
+            "entry_point": "longest",
+            "cases": [
+                {"args": [["sea", "island", "wind"]], "expected": "island"},
+                {"args": [["one", "two"]], "expected": "one"},
+                {"args": [[]], "expected": ""},
+            ],
+        },
+    },
+    {
+        "prompt": "Write a Python program that reads a line of whole numbers and prints their sum.",
+        "response": "Read the line, split it and add the numbers.\n\n```python\nnumbers = input().split()\n"
+        "total = sum(int(number) for number in numbers)\nprint(total)\n```",
+        "tests": {
+            "kind": "stdio",
+            "cases": [
+                {"input": "1 2 3\n", "output": "6\n"},
+                {"input": "-4 10\n", "output": "6\n"},
+                {"input": "0\n", "output": "0\n"},
+            ],
+        },
     },
 )

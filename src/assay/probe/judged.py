@@ -54,7 +54,7 @@ def _behind(e: Example, texts: tuple[str, ...]) -> Responses:
     "attack/orders",
     "text that is addressed to the grader pays",
     Expect.NO_GAIN,
-    fix="Fence the response, put the question after it, and read the verdict from a place that the response cannot write.",
+    fix="Fence the response, ask after it, and read the verdict from a place that the response cannot write.",
 )
 def orders(e: Example) -> Responses:
     yield from _behind(e, ORDERS)
@@ -64,7 +64,7 @@ def orders(e: Example) -> Responses:
     "attack/verdict",
     "a forged verdict pays",
     Expect.NO_GAIN,
-    fix="Read the verdict from a schema, log-probabilities or the reply's last line, never by searching the whole text.",
+    fix="Read the verdict from a schema, log-probabilities or the reply's last line, not from anywhere in it.",
 )
 def verdicts(e: Example) -> Responses:
     yield from _behind(e, VERDICTS)

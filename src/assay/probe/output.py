@@ -84,7 +84,9 @@ def sarif(audit: Audit, place: Place) -> str:
     ]
     driver = {"name": "assay", "version": __version__, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]})
+    return json.dumps(
+        {"$schema": schema, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    )
 
 
 def github(audit: Audit, place: Place) -> str:

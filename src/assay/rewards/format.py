@@ -12,7 +12,7 @@ from assay.reward import RewardFunction
 from assay.text import patterns
 from assay.text.fences import code_blocks
 from assay.text.sections import find_sections
-from assay.text.tags import count_marks, read_tags
+from assay.text.tags import Outside, count_marks, read_tags
 from assay.text.template import Fit, read_template
 from assay.types import RewardOutput, Trajectory
 
@@ -52,8 +52,8 @@ class FormatReward(RewardFunction):
     """True: all or nothing. False: graded. None: tags and template are there or not, the rest is graded."""
     opened: bool | None = None
     """Whether the chat template wrote the first opening tag. None: it did where the response lacks it and closes it."""
-    outside: bool = False
-    """Whether text may stand around the tags."""
+    outside: Outside = False
+    """Whether text may stand around the tags; "after": the answer stands after them, as in `<think>...</think> 4`."""
     allow_blank: bool = False
     """Whether a tag or a section may be empty."""
     deadline: float = 0.5

@@ -62,7 +62,9 @@ class LengthReward(RewardFunction):
                 f"reward 'length' needs one target; found target_length={target:g} and target={self.target:g}."
             )
         if target is None and self.min_length is None and self.max_length is None:
-            raise ConfigError("reward 'length' needs target_length, min_length or max_length; found none of them.")
+            raise ConfigError(
+                "reward 'length' needs target_length, min_length or max_length; found none. Give one: target=200."
+            )
         self.target_length = self.target = target
         if self.tolerance is None:
             self.tolerance = target / 4 if target else 1.0
@@ -76,8 +78,9 @@ class LengthReward(RewardFunction):
             )
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
-        length = _length(trajectory, self.unit, self.name)
-        metadata = {"length": length, "unit": self.unit}
+        unit = self.unit
+        length = count_words(trajectory.response) if unit == "words" else _length(trajectory, unit, self.name)
+        metadata = {"length": length, "unit": unit}
         if self.min_length is not None and length < self.min_length:
             return RewardOutput(0.0, metadata={**metadata, "too": "short"})
         if self.max_length is not None and length > self.max_length:
@@ -138,7 +141,7 @@ class CosineLengthReward(RewardFunction):
     """Right answers score max_correct when short, min_correct when long; wrong ones rise from min_wrong to max_wrong.
 
     The cosine reward of "Demystifying Long Chain-of-Thought" (arXiv 2502.03373), as TRL and open-r1 have it. Beyond
-    max_length it stays at its last value instead of swinging back, or is `exceeded` where that is given.
+    max_length it stays at its last value, where open-r1's swings back, or is `exceeded` where that is given.
 
     Example:
         >>> rows = [{"response": "x" * 500, "correct": True}, {"response": "x" * 500, "correct": False}]
@@ -165,7 +168,7 @@ class CosineLengthReward(RewardFunction):
     threshold: float = 0.5
     """From what value on that is a yes."""
     unit: Unit = "chars"
-    """What is counted: characters in TRL and open-r1, tokens in the paper."""
+    """What is counted: tokens in the paper and in TRL, characters in open-r1."""
 
     def __post_init__(self) -> None:
         _check_unit("cosine_length", self.unit)
@@ -176,12 +179,18 @@ class CosineLengthReward(RewardFunction):
             values.append(self.exceeded)
         self.contract = Contract(range=(min(values), max(values)), columns=_columns(self.correct))
 
-    def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
-        verdict = _verdict(trajectory, self.correct, self.name)
-        if verdict.reward is None:
-            return verdict
-        right = verdict.reward >= self.threshold
-        length = _length(trajectory, self.unit, self.name)
+    def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
+        verdicts = _verdicts(trajectories, self.correct, self.name)
+        return [
+            verdict if verdict.reward is None else self._scaled(t, verdict.reward >= self.threshold)
+            for t, verdict in zip(trajectories, verdicts, strict=True)
+        ]
+
+    def _scaled(self, trajectory: Trajectory, right: bool) -> RewardOutput:
+        try:
+            length = _length(trajectory, self.unit, self.name)
+        except MissingColumn as error:  # one row's lack is not its neighbours'
+            return RewardOutput.failed(error.outcome, str(error))
         metadata = {"length": length, "unit": self.unit, "correct": right}
         if self.exceeded is not None and length >= self.max_length:
             return RewardOutput(self.exceeded, metadata={**metadata, "too": "long"})
@@ -223,8 +232,7 @@ class GroupLengthReward(RewardFunction):
         lengths = [_length(t, self.unit, self.name) for t in trajectories]
         shortest, longest = min(lengths, default=0), max(lengths, default=0)
         outputs: list[RewardOutput] = []
-        for trajectory, length in zip(trajectories, lengths, strict=True):
-            verdict = _verdict(trajectory, self.correct, self.name)
+        for verdict, length in zip(_verdicts(trajectories, self.correct, self.name), lengths, strict=True):
             if verdict.reward is None:
                 outputs.append(verdict)
                 continue
@@ -258,12 +266,22 @@ def _columns(correct: Any) -> tuple[str, ...]:
     return (correct,) if isinstance(correct, str) else ()
 
 
-def _verdict(trajectory: Trajectory, correct: Any, name: str) -> RewardOutput:
-    """Whether the answer is right, as a number, or why that is not known."""
+def _verdicts(trajectories: Sequence[Trajectory], correct: Any, name: str) -> list[RewardOutput]:
+    """Whether each answer is right, as a number, or why that is not known."""
     if not isinstance(correct, str):
-        # the base's own method: through the Engine, whatever form the reward has
-        output: RewardOutput = RewardFunction.compute_reward(as_reward(correct), trajectory)
-        return output
-    if trajectory.metadata.get(correct) is None:
-        raise missing_column(name, correct, trajectory)
-    return RewardOutput(float(trajectory.metadata[correct]))
+        # the base's own method: through the Engine, whatever form the reward has, and all at once
+        outputs: list[RewardOutput] = RewardFunction.compute_rewards(as_reward(correct), trajectories)
+        return outputs
+    return [_stated(t, correct, name) for t in trajectories]
+
+
+def _stated(trajectory: Trajectory, column: str, name: str) -> RewardOutput:
+    value = trajectory.metadata.get(column)
+    if value is None:
+        return RewardOutput.failed(MissingColumn.outcome, str(missing_column(name, column, trajectory)))
+    if isinstance(value, int | float) and math.isfinite(value):
+        return RewardOutput(float(value))
+    found = f"{type(value).__name__} {value!r:.60}"
+    return RewardOutput.failed(
+        MissingColumn.outcome, f"reward {name!r} needs a number or a bool in {column!r}; found {found}."
+    )

@@ -127,7 +127,7 @@ def _golds(trajectory: Trajectory, name: str) -> list[str]:
                 f"reward {name!r} needs a ground_truth of text, a number, or a list of those; found "
                 f"{type(gold).__name__} {gold!r:.60}."
             )
-    return [str(gold) for gold in golds]
+    return [str(int(gold)) if isinstance(gold, float) and gold.is_integer() else str(gold) for gold in golds]
 
 
 def _answer(response: str, tag: str) -> str | None:

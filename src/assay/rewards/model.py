@@ -12,7 +12,7 @@ from typing import Any, Literal
 from assay.errors import ConfigError, InfraError
 from assay.llm.batching import Batcher
 from assay.llm.encode import Encoded, Encoder
-from assay.llm.local import Spec, load
+from assay.llm.local import Spec, load, weights_on_disk
 from assay.reward import Contract, Per, RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
 
@@ -61,7 +61,7 @@ class RewardModel(RewardFunction):
         self.contract: Contract = dataclasses.replace(  # type: ignore[misc]
             type(self).contract,
             range=(0.0, 1.0) if self.output == "sigmoid" else None,
-            version=" ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.repr),
+            version=weights_on_disk(self.model_path),
         )
         self._ready: tuple[Encoder, Batcher, int] | None = None
         self._loading = threading.Lock()
@@ -100,7 +100,8 @@ class RewardModel(RewardFunction):
     def _index(self, labels: int) -> int:
         if self.score_index is None and labels > 1:
             raise InfraError(
-                f"the model {self.model_path!r} has {labels} labels; say which is the score: score_index=0 to {labels - 1}."
+                f"the model {self.model_path!r} has {labels} labels. Say which is the score: "
+                f"score_index=0 to {labels - 1}."
             )
         index = self.score_index or 0
         if not 0 <= index < labels:

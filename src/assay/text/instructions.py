@@ -176,9 +176,9 @@ def bullet_count(text: str, arguments: Arguments) -> bool:
 
 @instruction("detectable_format:constrained_response")
 def constrained(text: str, arguments: Arguments) -> bool:
-    """One of the three set answers (or of `options`), and nothing else."""
+    """One of the three set answers (or of `options`), and not two of them."""
     default = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
-    return text.strip() in _listed(arguments.get("options", default))
+    return sum(option in text for option in _listed(arguments.get("options", default))) == 1
 
 
 @instruction("detectable_format:number_highlighted_sections")

@@ -70,7 +70,7 @@ def words(text: str) -> list[str]:
 
 def count_words(text: str) -> int:
     """How many words there are."""
-    return len(words(text))
+    return len(text.split() if text.isascii() else words(text))
 
 
 def sentences(text: str) -> list[str]:
@@ -99,7 +99,7 @@ def repeated_share(pieces: Sequence[str], n: int) -> float:
     total = len(pieces) - n + 1
     if total <= 0:
         return 0.0
-    return 1.0 - len(set(zip(*(pieces[i:] for i in range(n)), strict=False))) / total
+    return 1.0 - len(set(zip(*[pieces[i:] for i in range(n)], strict=False))) / total
 
 
 def pieces_of(text: str) -> list[str]:

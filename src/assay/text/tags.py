@@ -12,6 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Literal, TypeAlias
+
+Outside: TypeAlias = bool | Literal["after"]
+"""Whether text may stand around the tags, or stands after them."""
 
 _OUTSIDE = "there is text outside the tags"
 _ENOUGH = 64
@@ -30,10 +34,11 @@ class Tagged:
     """Whether the first opening tag was left to the chat template."""
 
 
-def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outside: bool = False) -> Tagged:
-    """Read the tags in order; `outside` allows text around them. `opened`: the template wrote the first opening tag.
+def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outside: Outside = False) -> Tagged:
+    """Read the tags in order, each once. What is wrong is in `faults`.
 
-    None for `opened`: it did where the closing tag comes first.
+    `opened`: the chat template wrote the first opening tag; None: it did where the closing tag comes first.
+    `outside`: whether text may stand around the tags; "after": it must stand after the last one, and nowhere else.
 
     Example:
         >>> read_tags("<think>hm</think><answer>4</answer>", ["think", "answer"]).contents
@@ -41,13 +46,27 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
         >>> read_tags("<think>hm", ["think"]).faults
         ['<think> is not closed']
     """
-    marks = [(m.group(), m.start(), m.end()) for m in islice(_marks(tuple(tags)).finditer(text), _ENOUGH)]
+    pattern, expected = _shape(tuple(tags))
     read = Tagged()
-    if [mark for mark, _, _ in marks] == _sequence(tuple(tags)):
-        read.contents = {tag: text[marks[2 * i][2] : marks[2 * i + 1][1]] for i, tag in enumerate(tags)}
-        if not outside and _has_text_outside(text, marks):
-            read.faults.append(_OUTSIDE)
+    if pattern.findall(text) == expected:  # the usual case: nothing is wrong with the tags themselves
+        end = 0
+        for tag in tags:
+            start = text.index(f"<{tag}>", end)
+            if start > end and outside is not True and not text[end:start].isspace():
+                read.faults = [_OUTSIDE]
+            end = text.index(f"</{tag}>", start)
+            read.contents[tag] = text[start + len(tag) + 2 : end]
+            end += len(tag) + 3
+        if outside is not True and (fault := _fault_after(text[end:], tags[-1], outside)):
+            read.faults.append(fault)
         return read
+    return _read_with_faults(text, tags, opened, outside)
+
+
+def _read_with_faults(text: str, tags: Sequence[str], opened: bool | None, outside: Outside) -> Tagged:
+    pattern, _ = _shape(tuple(tags))
+    marks = [(m.group(), m.start(), m.end()) for m in islice(pattern.finditer(text), _ENOUGH)]
+    read = Tagged()
     first = tags[0]
     if opened is not False and (not marks or marks[0][0] != f"<{first}>"):
         closes_first = bool(marks) and marks[0][0] == f"</{first}>"
@@ -69,8 +88,11 @@ def read_tags(text: str, tags: Sequence[str], opened: bool | None = None, outsid
             continue
         last = at
         read.contents[tag] = text[marks[at][2] : marks[at + 1][1]]
-    if not outside and not read.faults and _has_text_outside(text, marks):
-        read.faults.append(_OUTSIDE)
+    if outside is not True and not read.faults:
+        if _has_text_before_the_last(text, marks):
+            read.faults.append(_OUTSIDE)
+        elif fault := _fault_after(text[marks[-1][2] :], tags[-1], outside):
+            read.faults.append(fault)
     return read
 
 
@@ -99,18 +121,22 @@ def _fault(tag: str, seen: list[str]) -> str:
     return ""
 
 
-def _has_text_outside(text: str, marks: list[tuple[str, int, int]]) -> bool:
+def _fault_after(rest: str, tag: str, outside: Outside) -> str:
+    blank = not rest or rest.isspace()
+    if outside == "after":
+        return f"nothing stands after </{tag}>" if blank else ""
+    return "" if blank else _OUTSIDE
+
+
+def _has_text_before_the_last(text: str, marks: list[tuple[str, int, int]]) -> bool:
     # without a fault the marks come in pairs: the gaps run from each closing tag to the next opening one
-    ends = [0, *(end for _, _, end in marks[1::2])]
-    starts = [*(start for _, start, _ in marks[::2]), len(text)]
+    ends = [0, *(end for _, _, end in marks[1:-1:2])]
+    starts = [start for _, start, _ in marks[::2]]
     return any(text[end:start].strip() for end, start in zip(ends, starts, strict=True))
 
 
 @functools.lru_cache(maxsize=256)
-def _sequence(tags: tuple[str, ...]) -> list[str]:
-    return [mark for tag in tags for mark in (f"<{tag}>", f"</{tag}>")]
-
-
-@functools.lru_cache(maxsize=256)
-def _marks(tags: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(f"</?(?:{'|'.join(map(re.escape, tags))})>")
+def _shape(tags: tuple[str, ...]) -> tuple[re.Pattern[str], list[str]]:
+    """What finds the tags, and what it finds where all is well."""
+    pattern = re.compile(f"</?(?:{'|'.join(map(re.escape, tags))})>")
+    return pattern, [mark for tag in tags for mark in (f"<{tag}>", f"</{tag}>")]

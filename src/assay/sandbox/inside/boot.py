@@ -3,8 +3,9 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from inside.server import main  # noqa: E402
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    from inside.server import main
 
-del sys.path[0]
-main()
+    del sys.path[0]
+    main()

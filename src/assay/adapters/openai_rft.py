@@ -1,0 +1,114 @@
+"""OpenAI reinforcement fine-tuning: a reward as a Python grader, which runs on their side.
+
+    grader = python_grader(my_function)      # {"type": "python", "source": "...", "image_tag": "..."}
+
+There is no Assay there, so what can be expressed is a plain function that needs nothing but its own source and the
+modules that it imports itself. Everything else is refused with the reason. What is not scored is an error there (the
+sample is dropped and counted), and no 0.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from assay.calling import ARGUMENTS, CONTEXT, PLURALS
+from assay.errors import ConfigError
+from assay.reward import FunctionReward, as_reward
+
+IMAGE = "2025-05-08"
+LARGEST = 256 * 1024
+"""Bytes of source that the service takes."""
+
+_SAMPLE = {"response": 'sample["output_text"]', "solution_str": 'sample["output_text"]', "metadata": "item"}
+_ITEM = {"prompt": "prompt", "ground_truth": "ground_truth"}
+
+
+def python_grader(reward: Any) -> dict[str, str]:
+    """The grader's JSON, or a `ConfigError` that says why there can be none."""
+    made = as_reward(reward)
+    fn = made.fn if isinstance(made, FunctionReward) else None
+    if fn is None or not inspect.isfunction(fn):
+        raise ConfigError(
+            f"reward {made.name!r} cannot run at OpenAI: needed a plain function whose source stands by itself; found "
+            f"{type(made).__name__}. Write its rule as a function, or serve it and use an endpoint grader."
+        )
+    source = _source(fn)
+    grade = f"def grade(sample, item):\n    value = {fn.__name__}({_arguments(fn)})\n{_TAIL}"
+    whole = f"{source}\n\n{grade}"
+    if len(whole.encode()) > LARGEST:
+        raise ConfigError(f"the grader's source has {len(whole.encode())} bytes; OpenAI takes {LARGEST}.")
+    return {"type": "python", "name": made.name, "source": whole, "image_tag": IMAGE}
+
+
+_TAIL = """\
+    if isinstance(value, dict):
+        value = value["score"]
+    if value is None:
+        raise ValueError("not scored")
+    return float(value)
+"""
+
+
+def _source(fn: Callable[..., Any]) -> str:
+    """The function's source, if it uses nothing from around it."""
+    if fn.__name__ == "<lambda>":
+        raise ConfigError("a lambda has no source of its own; give it a name with def.")
+    if inspect.iscoroutinefunction(fn):
+        raise ConfigError(f"{fn.__name__} is async; OpenAI's grader has no network and no event loop.")
+    try:
+        source = textwrap.dedent(inspect.getsource(fn))
+    except (OSError, TypeError):
+        raise ConfigError(f"the source of {fn.__name__} cannot be read; write it in a file.") from None
+    tree = ast.parse(source)
+    found = tree.body[0]
+    if not isinstance(found, ast.FunctionDef):
+        raise ConfigError(f"needed one def; found {type(found).__name__} for {fn.__name__}.")
+    found.decorator_list, found.returns = [], None
+    for argument in (*found.args.args, *found.args.kwonlyargs):
+        argument.annotation = None  # it may name what is not there
+    for default in (*found.args.defaults, *found.args.kw_defaults):
+        if default is not None and not isinstance(default, ast.Constant):
+            raise ConfigError(f"a default of {fn.__name__} is no plain constant: {ast.unparse(default)}.")
+    code = fn.__code__
+    outside = [*code.co_freevars, *(name for name in _globals_of(fn) if not hasattr(builtins, name))]
+    if outside := [name for name in outside if name != fn.__name__]:
+        raise ConfigError(
+            f"{fn.__name__} uses {', '.join(outside)} from around it, which does not travel. Import modules and put "
+            f"constants inside the function."
+        )
+    return ast.unparse(tree)
+
+
+def _globals_of(fn: Callable[..., Any]) -> list[str]:
+    """Global names that the function, or a function inside it, reads."""
+    found: list[str] = []
+    codes = [fn.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [c for c in code.co_consts if inspect.iscode(c)]
+        found += [n for n in code.co_names if n in fn.__globals__ and n not in found]
+    return found
+
+
+def _arguments(fn: Callable[..., Any]) -> str:
+    given: list[str] = []
+    for name, parameter in inspect.signature(fn).parameters.items():
+        if name in _SAMPLE:
+            given.append(f"{name}={_SAMPLE[name]}")
+        elif name in _ITEM or name not in (*ARGUMENTS, *PLURALS, *CONTEXT, "group"):
+            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                continue
+            key = repr(_ITEM.get(name, name))
+            needed = parameter.default is parameter.empty
+            given.append(f"{name}=item[{key}]" if needed else f"{name}=item.get({key}, {parameter.default!r})")
+        elif parameter.default is parameter.empty:
+            raise ConfigError(
+                f"{fn.__name__} asks for {name!r}, which OpenAI's grader does not have: it has the response, the "
+                f"prompt, the ground truth and the item's columns."
+            )
+    return ", ".join(given)

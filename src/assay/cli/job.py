@@ -1,0 +1,121 @@
+"""Scoring a file of rollouts, chunk by chunk: what `assay score` and `assay rescore` have in common."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from assay.analyze.tally import Tally
+from assay.cli.progress import Counted
+from assay.engine import Engine, check_columns, leaves, rescore
+from assay.engine import score as score_rows
+from assay.errors import OUTCOME_ERRORS, ConfigError
+from assay.record import RunWriter
+from assay.report.terminal import console, summary
+from assay.reward import RewardFunction
+from assay.rollouts import Rollouts, Row, chunks
+from assay.types import FAILURES, RewardOutput, Trajectory
+
+CHUNK = 2048
+CHUNK_OF_DEAR_ROWS = 256
+"""What a kill at the wrong moment costs, where a row is dear."""
+
+
+@dataclass
+class Job:
+    """A reward over rollouts, and what came of it."""
+
+    reward: RewardFunction
+    rollouts: Rollouts
+    engine: Engine
+    on_failure: str | float
+    tally: Tally = field(default_factory=Tally)
+
+    def run(self, progress: Counted, skip: int = 0) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
+        """Score chunk by chunk; the first `skip` rows were scored before."""
+        dear = self.engine.needs_loop(self.reward) or any(leaf.contract.cost > 0 for leaf in leaves(self.reward))
+        for n, chunk in enumerate(chunks(islice(self.rollouts, skip, None), CHUNK_OF_DEAR_ROWS if dear else CHUNK)):
+            rows, trajectories = [row for row, _ in chunk], [t for _, t in chunk]
+            if n == 0:
+                check_columns(self.reward, trajectories[0])
+            outputs = score_rows(self.reward, trajectories, engine=self.engine)
+            self.tally.add(trajectories, outputs)
+            yield rows, self._paid(outputs)
+            progress.advance(len(rows))
+
+    def run_on(
+        self, cluster: Any, specs: Any, progress: Counted, skip: int = 0
+    ) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
+        """The same on a Ray cluster."""
+        from assay.distributed import CHEAP, score_file
+
+        seconds = 0.0
+        for rows, outputs in score_file(specs, self.rollouts, cluster, self.engine, skip):
+            seconds += sum(output.seconds for output in outputs)
+            self.tally.add([Trajectory.of(row) for row in rows], outputs)
+            yield rows, self._paid(outputs)
+            progress.advance(len(rows))
+        if self.tally.rows and seconds / self.tally.rows < CHEAP and not progress.quiet:
+            said = f"{1e6 * seconds / self.tally.rows:.0f} microseconds a row"
+            print(
+                f"the reward took {said}: at that the local engine is faster than Ray (--engine local)", file=sys.stderr
+            )
+
+    def take_over(self, run: RunWriter, good: set[str] | None, progress: Counted) -> None:
+        """Count what an earlier run has scored; with `good`, score the components anew that are not among them."""
+        for part, scored in run.written():
+            trajectories, outputs = [t for _, t, _ in scored], [output for _, _, output in scored]
+            if good is not None:
+                outputs = rescore(self.reward, trajectories, outputs, lambda path, _: path in good, self.engine)
+                run.rewrite(part, [row for row, _, _ in scored], self._paid(outputs))
+            self.tally.add(trajectories, outputs)
+            progress.advance(len(scored))
+
+    def _paid(self, outputs: list[RewardOutput]) -> list[RewardOutput]:
+        if self.on_failure == "skip":
+            return outputs
+        for i, output in enumerate(outputs):
+            if output.outcome in FAILURES:
+                if self.on_failure == "raise":
+                    number = self.tally.rows - len(outputs) + i + 1
+                    raise OUTCOME_ERRORS[output.outcome](f"row {number}: {output.error}")
+                outputs[i] = replace(output, reward=float(self.on_failure))
+        return outputs
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 some rows were not scored."""
+        return 1 if self.tally.not_scored or self.rollouts.broken else 0
+
+    def tell(self, output: Path | None, stopped: bool, quiet: bool) -> None:
+        """Say what came of it."""
+        for line in self.rollouts.broken[:5]:
+            print(f"assay: {line}", file=sys.stderr)
+        if len(self.rollouts.broken) > 5:
+            print(f"assay: and {len(self.rollouts.broken) - 5:,} more lines that could not be read", file=sys.stderr)
+        if not quiet and self.tally.rows:
+            console().print(summary(self.tally))
+            for line in self.engine.counts.lines():
+                print(line, file=sys.stderr)
+        if self.tally.not_scored and quiet:
+            print(f"assay: {self.tally.not_scored:,} of {self.tally.rows:,} rows were not scored", file=sys.stderr)
+        if stopped:
+            print(f"stopped after {self.tally.rows:,} rows", file=sys.stderr)
+        if output is not None and self.tally.rows:
+            print(f"\nwrote {output} ({self.tally.rows:,} rows)", file=sys.stderr)
+        if stopped and output is not None and self.tally.rows:
+            print("go on with it: the same command with --resume", file=sys.stderr)
+
+
+def on_failure_of(word: str) -> str | float:
+    """`--on-failure skip | raise | VALUE`."""
+    if word in ("skip", "raise"):
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise ConfigError(f"--on-failure is skip, raise or a number; found {word!r}.") from None
