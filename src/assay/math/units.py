@@ -150,6 +150,8 @@ def unit_follows(c: Cursor, left: Node) -> bool:
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
         return True
+    if len(token) == 3 and token.islower() and c.i in c.spaced and c.i == c.n - 1:
+        return True  # `1/2 cup`
     if token in _GLUED and isinstance(left, Num) and _unit_to_the_end(c):
         return True
     if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):

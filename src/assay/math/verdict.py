@@ -14,6 +14,7 @@ from typing import Literal
 
 from assay.math.compare import Closeness, Decision, same
 from assay.math.limits import TooLarge, Unreadable
+from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity
@@ -84,6 +85,7 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
     """The verdict on an answer that is already read."""
     if answer.text == gold.text and gold.text:
         return Verdict(True, "the same text", gold, gold)
+    start()
     decision = _decide(answer, gold, options)
     if decision.same is None:
         return Verdict(False, "undecided", answer, gold)
