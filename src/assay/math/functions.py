@@ -38,20 +38,21 @@ def function(c: Cursor, fn: str) -> Node:
 
 
 def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
-    if not args or (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
+    value = next(iter(args), None)
+    if value is None or (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
         raise Unreadable(f"{fn} of {len(args)} values")
     if fn == "sqrt":
-        return Op("root", (args[0], Num(2)))
+        return Op("root", (value, Num(2)))
     if fn == "cbrt":
-        return Op("root", (args[0], Num(3)))
+        return Op("root", (value, Num(3)))
     if fn == "exp":
-        return Op("^", (Sym("e"), args[0]))
+        return Op("^", (Sym("e"), value))
     if fn == "lg":
-        return Op("log", (args[0], base or Num(10)))
+        return Op("log", (value, base or Num(10)))
     if fn == "log2":
-        return Op("log", (args[0], Num(2)))
+        return Op("log", (value, Num(2)))
     if fn == "log":
-        return Op("log", (args[0], base)) if base is not None else Op("log", args)
+        return Op("log", (value, base)) if base is not None else Op("log", args)
     return Op(fn, args)
 
 
