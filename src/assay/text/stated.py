@@ -19,28 +19,30 @@ _LEAD = re.compile(
     re.I,
 )
 _KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
-_BACK = {"nswer": -1, "NSWER": -1, "####": 0, "option is": 0, "choice is": 0}
+_OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, " ans ": 1}
 _FOREIGN = re.compile("(?i)答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:
     """Where a statement such as `the answer is` begins, from the last one back."""
-    places = [m.start() for m in _FOREIGN.finditer(tail)] if not tail.isascii() else []
-    for key in _KEYS:
-        limit = len(tail)
-        for _ in range(4):
-            limit = tail.rfind(key, 0, limit)
-            if limit < 0:
-                break
-            places.append(limit + (_BACK.get(key, 1)))
+    places = [(place, key) for key in _KEYS if (place := tail.rfind(key)) >= 0]
+    if not tail.isascii():
+        places += [(m.start(), "") for m in _FOREIGN.finditer(tail)]
     if tail.startswith("A:"):
-        places.append(0)
-    for place in sorted(places, reverse=True)[:8]:
-        m = _LEAD.match(tail, max(place, 0))
+        places.append((0, ""))
+    for _ in range(_MOST_LEADS):
+        if not places:
+            return
+        places.sort()
+        place, key = places.pop()
+        m = _LEAD.match(tail, max(0, place + _OFFSET.get(key, 0)))
         if m:
             yield m
+        if key and (earlier := tail.rfind(key, 0, place)) >= 0:
+            places.append((earlier, key))
 
 
+_MOST_LEADS = 24
 _FILLER = re.compile(
     r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
 )
