@@ -26,7 +26,11 @@ ENTRIES = [
     ),
     Entry(
         ChoiceReward(),
-        {"prompt": "Which one? A) 36 B) 42 C) 48", "response": "Six sevens are 42. The answer is (B).", "ground_truth": "B"},
+        {
+            "prompt": "Which one? A) 36 B) 42 C) 48",
+            "response": "Six sevens are 42. The answer is (B).",
+            "ground_truth": "B",
+        },
         hacks=["A B C", "(A) (B) (C)", "A or B or C"],
     ),
 ]
