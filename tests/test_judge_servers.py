@@ -146,8 +146,8 @@ def test_the_open_attacks_gain_nothing(served, shared):
     _, *bare = judged(served, rows, guard=Guard(empty=False, hedges=False, redact=False))
     bare_gain = statistics.fmean(out.reward - plain.reward for out in bare)
     print(f"mean gain over the plain bad answer: {guarded_gain:+.3f} guarded, {bare_gain:+.3f} bare")
-    assert guarded_gain < 0.05
-    assert guarded_gain < bare_gain
+    assert guarded_gain <= 0.05
+    assert guarded_gain <= bare_gain
 
 
 def test_chat_that_ignores_what_it_is_told_is_found_out(served):
