@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import logging
 import subprocess
@@ -155,7 +156,10 @@ class TestShortRun:
         pairs = list(Run(tmp_path / "rewards.jsonl"))
         assert len(pairs) == 24
         assert pairs[0][0].prompt.startswith("after ")
-        if __import__("importlib.util").util.find_spec("tensorboard"):
+        assert len({trajectory.group_id for trajectory, _ in pairs}) == 6, "two groups of four in each of three steps"
+        if importlib.util.find_spec("polars"):
+            assert "<html" in (tmp_path / "report.html").read_text()[:500]
+        if importlib.util.find_spec("tensorboard"):
             assert list(tmp_path.rglob("events.out.tfevents*"))
 
     def test_a_checkpoint_brings_the_normaliser_back(self, trainer_class, tmp_path):

@@ -20,9 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from assay.adapters.lower import needs_groups
 from assay.compose import CompositeReward, Composition
-from assay.engine import check_columns, from_trl, score
+from assay.engine import check_columns, from_trl, needs_groups, score
 from assay.errors import ConfigError
 from assay.reward import RewardFunction, as_reward
 from assay.types import RewardOutput, Trajectory

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
-from assay.adapters.lower import needs_groups, part_names, refuse_groups
+from assay.adapters.lower import part_names, refuse_groups
+from assay.engine import needs_groups
 from assay.errors import ConfigError, InputError, require
 from assay.record import to_dict, to_json
 from assay.reward import as_reward
