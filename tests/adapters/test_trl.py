@@ -181,7 +181,10 @@ def test_what_is_logged_is_the_same_columns_every_batch():
         assert all(len(v) == 3 and all(isinstance(x, str) for x in v) for v in extras.values())
     assert '"extracted": "5"' in extras["details"][0]
     assert metrics["assay/right/unscored"] == 0.0
-    assert metrics.keys() == {"assay/unscored", "assay/seconds", "assay/right/unscored", "assay/found/unscored"}
+    quantiles = {f"assay/reward/{q}" for q in ("min", "p25", "p50", "p75", "max")}
+    shares = {"assay/unscored", "assay/seconds", "assay/right/unscored", "assay/found/unscored"}
+    assert metrics.keys() == shares | quantiles
+    assert metrics["assay/reward/min"] <= metrics["assay/reward/p50"] <= metrics["assay/reward/max"]
 
 
 def test_infinities_do_not_get_out():

@@ -144,9 +144,11 @@ class TestShortRun:
         with caplog.at_level(logging.INFO, "assay.train"):
             trainer_class(config, reward_function=lambda response, answer: float(answer in response)).train()
         logged = [json.loads(line) for line in (tmp_path / "reward_log.jsonl").read_text().splitlines()]
-        assert [entry["step"] for entry in logged] == [1, 2, 3]
+        assert [entry.get("step") for entry in logged] == [1, 2, 3, None]
         assert {"mean", "min", "max", "std", "skewness", "quartiles"} <= logged[0]["rewards"].keys()
+        assert logged[-1]["over_training"]["count"] == 24
         assert any("step    1" in r.message for r in caplog.records)
+        assert any(r.message.startswith("over training") for r in caplog.records)
         found = json.loads((tmp_path / "reward_analysis.json").read_text())
         assert found["rewards"]["count"] == 24
         assert {"skewness", "variance"} <= found["rewards"].keys()

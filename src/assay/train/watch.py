@@ -42,6 +42,7 @@ class Watch:
         self.callbacks: list[Callable[[StepResult], Any]] = []
         self.analysis = Analysis()
         self.reward_seconds = 0.0
+        self._over_training: list[float | None] = []
         self._rows: list[Trajectory] = []
         self._outputs: list[RewardOutput] = []
         header = {"reward": reward_name, "config": config.model_dump(mode="json", fallback=repr)}
@@ -54,6 +55,10 @@ class Watch:
         return self
 
     def __exit__(self, *exc: Any) -> None:
+        if self._over_training:
+            moments = Moments.of(self._over_training)
+            log.info("over training  rewards         |%s| %s", bars(self._over_training), moments.line())
+            self._append({"over_training": asdict(moments)})
         if self._run is None:
             return
         self._run.__exit__(*exc)
@@ -98,10 +103,14 @@ class Watch:
 
     def _log(self, step: int, found: Mapping[str, Sequence[float | None]]) -> None:
         record: dict[str, Any] = {"step": step}
+        self._over_training += found["rewards"]
         for name, rewards in found.items():
             moments = Moments.of(rewards)
             log.info("step %4d  %-18s |%s| %s", step, name, bars(rewards), moments.line())
             record[name] = {**asdict(moments), "quartiles": quartiles(rewards)}
+        self._append(record)
+
+    def _append(self, record: Mapping[str, Any]) -> None:
         with (self.output_dir / "reward_log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
