@@ -44,7 +44,7 @@ class Entry:
         return {**copy.deepcopy(dict(self.honest)), **copy.deepcopy(dict(self.wrong)), "response": response}
 
 
-MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb"})
+MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb", "spent"})
 """Keys of metadata that are measured, and so never twice the same."""
 
 HOSTILE: dict[str, str] = {
@@ -76,6 +76,77 @@ HOSTILE: dict[str, str] = {
     "commas": "1," * (MEGABYTE // 2),
 }
 """What no reward may fall over, or be slow on."""
+
+
+FRAGMENTS = (
+    *(
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "<tool_call>",
+        "</tool_call>",
+        '{"name": "density"',
+        "}",
+        "[",
+        "]",
+    ),
+    *(
+        "```",
+        "```python\n",
+        "~~~",
+        "`",
+        "$",
+        "$$",
+        r"\(",
+        r"\)",
+        r"\boxed{",
+        "*",
+        "**",
+        "***",
+        "******",
+        "# ",
+        "## ",
+        "<<",
+        ">>",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        " ",
+        "\t",
+        "\r",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\u200d",
+        "\u0301",
+        "\ud800",
+        "é",
+        "ß",
+        "İ",
+        "ﬁ",
+        "ﷺ",
+    ),
+    *('"', "'", "“", "”", "’", ".", "。", "...", "!", "?", ",", "，", "1", "1,000", "-3", "−3", "3.14", "1/2", "%"),
+    *(
+        "a",
+        "Answer",
+        "Answer:",
+        "Reason",
+        "because",
+        "therefore",
+        "因为",
+        "日本",
+        "한국",
+        "سلام",
+        "word ",
+        " the ",
+        "less dense",
+    ),
+)
+"""What responses are made of at random, to find what nobody thought of."""
 
 
 def probes(entry: Entry) -> dict[str, str]:

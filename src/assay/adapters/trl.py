@@ -199,7 +199,12 @@ def log(outputs: Sequence[RewardOutput], context: Mapping[str, Any]) -> None:
 
 
 def details(output: RewardOutput) -> str:
-    """What was extracted and matched, as JSON: the output's own metadata and that of its components."""
-    found = {name: part.metadata for name, part in output.components.items() if part.metadata}
-    own = {key: value for key, value in output.metadata.items() if key != "weights"}
-    return json.dumps({**own, **found}, ensure_ascii=False, default=str)
+    """What was extracted and matched, as JSON: the output's own metadata and that of its components; or nothing."""
+    found: dict[str, Any] = {key: value for key, value in output.metadata.items() if key != "weights"}
+    for name, part in output.components.items():
+        if part.metadata:
+            found[name] = part.metadata
+    return _json(found) if found else ""
+
+
+_json = json.JSONEncoder(ensure_ascii=False, default=str).encode  # made once: json.dumps would make one each time

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from assay.cli.choices import chosen_reward, pairs
@@ -112,13 +113,14 @@ def _reads(found: Audit) -> str:
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def _lines(several: Sequence[Finding]) -> list[Text]:
+def _lines(several: Sequence[Finding]) -> list[RenderableType]:
     worst = max(several, key=lambda f: -1.0 if f.earned is None else f.earned)
     count = f"  ({len(several)} cases)" if len(several) > 1 else ""
-    lines = [Text.assemble("\n", (f"{worst.severity:<8}", _STYLES[worst.severity]), (worst.rule, "bold"), count)]
-    lines.append(Text(f"        {worst.message}"))
+    title = Text.assemble("\n", (f"{worst.severity:<8}", _STYLES[worst.severity]), (worst.rule, "bold"), count)
+    lines: list[Text] = []
+    lines.append(Text(worst.message))
     if worst.response or worst.earned is not None:
-        lines.append(Text(f"        response: {shortened(worst.response, 160) or '(empty)'}", style="cyan"))
+        lines.append(Text(f"response: {shortened(worst.excerpt, 160) or '(empty)'}", style="cyan"))
     if worst.fix:
-        lines.append(Text(f"        fix: {worst.fix}", style="dim"))
-    return lines
+        lines.append(Text(f"fix: {worst.fix}", style="dim"))
+    return [title, *(Padding(line, (0, 0, 0, 8), expand=False) for line in lines)]

@@ -53,9 +53,7 @@ def _page(found: Plan) -> Group:
             f"  a response: mean {_span(found.mean)}, median {_span(found.p50)}, p99 {_span(found.p99)}, "
             f"worst {_span(found.worst)}"
         ),
-        Text(
-            f"  a step, one after another: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"
-        ),
+        Text(f"  a step, one by one: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"),
         Text(
             f"  the slowest 1 % take {found.straggler_share:.0%} of the time; {found.duplicates:.0%} of the responses "
             f"are duplicates, which are scored once"
@@ -97,7 +95,8 @@ def _needs(found: Plan) -> list[str]:
 
 def _span(seconds: float) -> str:
     if seconds >= 60:
-        return f"{seconds / 60:.1f} min"
-    if seconds >= 1:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds * 1e3:.2g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.2g} µs"
+        return f"{seconds / 60:.3g} min"
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

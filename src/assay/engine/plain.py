@@ -100,13 +100,25 @@ def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, An
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
-    rows = [
-        Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
-        for i in range(len(completions))
-    ]
+    rows = [_trl_row(prompts[i], completions[i], {k: v[i] for k, v in data.items()}) for i in range(len(completions))]
     for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
         row.tokens = Tokens(ids=ids)
     return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
+
+
+def _trl_row(prompt: Any, completion: Any, columns: dict[str, Any]) -> Trajectory:
+    """One row of TRL's. The usual one, messages that end in text, is read here and not searched for its parts."""
+    asked, said = _content(prompt, "user"), _content(completion, "assistant")
+    if asked is None or said is None or "metadata" in columns or "messages" in columns:
+        return Trajectory.of({**columns, "prompt": prompt, "response": completion})
+    truth, group = columns.pop("ground_truth", None), columns.pop("group", None)
+    return Trajectory(asked, said, [*prompt, *completion], truth, columns, "" if group is None else str(group))
+
+
+def _content(messages: Any, role: str) -> str | None:
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    content = last.get("content") if last and last.get("role") == role else None
+    return content if isinstance(content, str) else None
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:

@@ -160,11 +160,13 @@ class _Talk:
                 "path": path,
                 "request": payload.get("messages") or {k: v for k, v in payload.items() if k != "model"},
                 "reply": _shown(reply.body),
-                "tokens": spent,
-                "cost": cost,
-                "seconds": round(reply.seconds, 4),
-                "attempts": reply.attempts,
-                "cached": reply.cached,
+                "spent": {
+                    "tokens": spent,
+                    "cost": cost,
+                    "seconds": round(reply.seconds, 4),
+                    "attempts": reply.attempts,
+                    "cached": reply.cached,
+                },
             }
         )
         return reply.body
@@ -252,7 +254,7 @@ async def _by_logprobs(talk: _Talk, questions: Sequence[Question]) -> dict[str, 
             raise IgnoredByServer(
                 f"{talk.judge.base_url} takes logprobs and sends none. Set read='schema', 'text' or 'auto'."
             )
-        return read_logprobs(body, question)
+        return read_logprobs(body, question, talk.judge.min_mass)
 
     return dict(zip([q.name for q in questions], await asyncio.gather(*map(one, questions)), strict=True))
 

@@ -7,7 +7,8 @@ arrival are several times slower than one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +22,10 @@ MIN_SHARED = 32
 AGREEMENT = 1e-3
 """How far a shared score may be from an unshared one, relative to its size, before sharing is given up."""
 
-Read = Callable[[Any, Sequence[int]], list[Any]]
-"""Reads (logits, rows) of one batch: a value for each of these rows."""
-
 
 @dataclass
 class Batcher:
-    """Runs encoded inputs through a model. `read` takes what it wants from the logits of a batch."""
+    """Runs encoded inputs through a model."""
 
     local: Local
     tokens_per_batch: int = 0
@@ -88,6 +86,27 @@ class Batcher:
     def _padded(self, rows: Sequence[Sequence[int]], width: int, fill: int) -> Any:
         padded = [[*row, *[fill] * (width - len(row))] for row in rows]
         return self._torch.tensor(padded, device=self.local.device)
+
+    def at(
+        self, inputs: Sequence[Encoded], positions: Sequence[Sequence[int]], labels: Sequence[int]
+    ) -> list[list[Any]]:
+        """For each input the logits of these labels at these positions: a row of numbers for each position."""
+        found: dict[int, list[Any]] = {}
+        with self._torch.inference_mode():
+            for rows in self._batches([len(one) for one in inputs], list(range(len(inputs)))):
+                logits = self._hidden_logits(self.tensors([inputs[i] for i in rows]), labels)
+                for k, i in enumerate(rows):
+                    found[i] = logits[k, list(positions[i])].float().tolist()
+        return [found[i] for i in range(len(inputs))]
+
+    def _hidden_logits(self, given: dict[str, Any], labels: Sequence[int]) -> Any:
+        """Logits of a few labels at every position, without those of a whole vocabulary."""
+        model, chosen = self.local.model, list(labels)
+        head = model.get_output_embeddings()
+        if head is None:  # a token classifier
+            return model(**given).logits[..., chosen]
+        hidden = getattr(model, model.base_model_prefix)(**given).last_hidden_state
+        return self._torch.nn.functional.linear(hidden, head.weight[chosen])
 
     # -- sharing what answers have in common -------------------------------------------------------------------------
 
@@ -154,8 +173,6 @@ class Batcher:
 
 
 def _repeated(past: Any, times: int) -> Any:
-    import copy
-
     own = copy.deepcopy(past)  # a forward pass writes into its cache
     if times > 1:
         own.batch_repeat_interleave(times)

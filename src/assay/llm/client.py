@@ -101,6 +101,8 @@ class Call:
     """Told of every body that came, good or not, since all are paid for; returns the tokens used."""
     remember: bool = True
     """Give equal calls the same reply."""
+    listed: bool = False
+    """A reply that is a list is good too; it stands under "data"."""
     salt: str = ""
     """Tells calls apart that are sent with the same words: the samples of one verdict."""
 
@@ -212,7 +214,7 @@ class Client:
             raise _Fault(endpoint.api_key.scrub(reason)[:300]) from None
         if status != 200:
             raise _refusal(endpoint, call, status, given, raw)
-        body = _json_object(raw)
+        body = _json_object(raw, call.listed)
         gate.tokens.correct(call.account(body) - call.tokens)
         if problem := call.fault_in(body):
             raise _Fault(endpoint.api_key.scrub(problem)[:300])
@@ -266,11 +268,13 @@ async def _read(response: Any) -> bytes:
     return b"".join(chunks)
 
 
-def _json_object(raw: bytes) -> Json:
+def _json_object(raw: bytes, listed: bool) -> Json:
     try:
         body = _loads(raw)
     except ValueError:
         raise _Fault(f"a body that is no JSON: {raw[:80]!r}") from None
+    if listed and isinstance(body, list):
+        return {"data": body}
     if not isinstance(body, dict):
         raise _Fault(f"a body that is no JSON object: {raw[:80]!r}")
     return body

@@ -68,16 +68,30 @@ class Encoder:
         self._check(encoded)
         return encoded
 
+    def prompt_ids(self, trajectory: Trajectory) -> list[int]:
+        """What stands before the answer: the template's own opening, or the plain prompt."""
+        before = [dict(turn) for turn in trajectory.conversation[: len(trajectory.conversation) - 1]]
+        if not self.chat:
+            text = self._unspecial("\n\n".join(text_of(turn) for turn in before))
+            return self.plain_ids(text + "\n") if text else []
+        turns = before or [{"role": "user", "content": trajectory.prompt}]
+        return list(self._chat_ids(turns, add_generation_prompt=True).ids)
+
+    def plain_ids(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token."""
+        return list(self.local.tokenizer(self._unspecial(text), add_special_tokens=False, verbose=False)["input_ids"])
+
     def _ids(self, turns: Sequence[Mapping[str, Any]]) -> Encoded:
         return self._chat_ids(turns) if self.chat else self._pair_ids(turns)
 
-    def _chat_ids(self, turns: Sequence[Mapping[str, Any]]) -> Encoded:
+    def _chat_ids(self, turns: Sequence[Mapping[str, Any]], add_generation_prompt: bool = False) -> Encoded:
         tokenizer = self.local.tokenizer
+        how: dict[str, Any] = {"tokenize": True, "return_dict": False, "add_generation_prompt": add_generation_prompt}
         if self._sanitizes:
-            ids = tokenizer.apply_chat_template(turns, tokenize=True, return_dict=False, sanitize_control_tokens=True)
+            how["sanitize_control_tokens"] = True
         else:
-            safe = [{**turn, "content": self._unspecial(text_of(turn))} for turn in turns]
-            ids = tokenizer.apply_chat_template(safe, tokenize=True, return_dict=False)
+            turns = [{**turn, "content": self._unspecial(text_of(turn))} for turn in turns]
+        ids = tokenizer.apply_chat_template(turns, **how)
         bos = tokenizer.bos_token_id
         while bos is not None and len(ids) > 1 and ids[0] == ids[1] == bos:
             ids = ids[1:]

@@ -121,12 +121,14 @@ class Verdict:
     """How it was read: decisions, logprobs, schema or text."""
     probabilities: dict[str, float] = field(default_factory=dict[str, float])
     reason: str = ""
+    mass: float = 1.0
+    """The probability that fell on the allowed answers at all."""
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
         shown: dict[str, Any] = {"label": self.label, "value": self.value, "read": self.read}
         if self.probabilities:
-            shown["probabilities"] = self.probabilities
+            shown |= {"probabilities": self.probabilities, "mass": round(self.mass, 6)}
         if self.reason:
             shown["reason"] = self.reason
         return shown

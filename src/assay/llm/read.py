@@ -15,8 +15,6 @@ from typing import Any
 from assay.errors import RewardError
 from assay.llm.question import Question, Verdict, chosen, expected
 
-MIN_MASS = 0.5
-"""Less probability than this on the allowed answers is no verdict."""
 _LABEL_FORMS = str.maketrans("", "", " \t\n\"'`*.:()[]▁Ġ")
 
 
@@ -72,8 +70,8 @@ def _first_position(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [entry for entry in top if isinstance(entry, Mapping)]
 
 
-def read_logprobs(body: Mapping[str, Any], question: Question) -> Verdict:
-    """The expectation over the allowed answers at the first position of the reply."""
+def read_logprobs(body: Mapping[str, Any], question: Question, min_mass: float = 0.5) -> Verdict:
+    """The expectation over the allowed answers at the first position; no verdict where their probability is small."""
     label_of = {code.casefold(): label for code, label in zip(question.codes, question.labels, strict=True)}
     found: dict[str, float] = {}
     for entry in _first_position(body):
@@ -83,9 +81,11 @@ def read_logprobs(body: Mapping[str, Any], question: Question) -> Verdict:
             if label is not None:
                 found[label] = found.get(label, 0.0) + math.exp(min(0.0, logprob))
     mass = sum(found.values())
-    if mass < MIN_MASS:
+    if mass < min_mass or mass <= 0.0:
         raise Unreadable(f"only {mass:.2f} of the probability is on the allowed answers {list(question.codes)}")
-    return expected(question, found, "logprobs")
+    verdict = expected(question, found, "logprobs")
+    verdict.mass = mass
+    return verdict
 
 
 # -- a strict schema -------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Point:
             return self.bound[name]
         n = noise(name, self.number)
         if self.number >= 10:
-            value: Value = self.number - 10 + 2 + n % 5 if name in "nmkNMK" else 3 + n % 11
+            value: Value = self.number - 5 + n % 5 if name in "nmNM" else 1 + n % 6
         else:
             value = Decimal(2 * 10**29 + n % (3 * 10**30)).scaleb(-30)
             if self.number in (2, 3) and n % 2 == self.number - 2:

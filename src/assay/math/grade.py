@@ -84,5 +84,5 @@ def correct(response: str, gold: str) -> bool:
 
 
 def tolerant(response: str, gold: str) -> bool:
-    """As `correct`, with two per cent of tolerance for real numbers."""
-    return grade(response, (gold,), Options(tolerance=0.02), strict=False).correct
+    """As `correct`, with one per cent of tolerance for real numbers."""
+    return grade(response, (gold,), Options(tolerance=0.01)).correct

@@ -232,6 +232,7 @@ SIGNS = {
     "over": "/",
     "squared": "²",
     "cubed": "³",
+    "equals": "=",
     "plus": "+",
     "minus": "-",
     "\\{": "\\{",

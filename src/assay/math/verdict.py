@@ -69,7 +69,7 @@ def equivalent(answer: str, gold: str, options: Options = DEFAULT) -> Verdict:
     >>> bool(equivalent(r"\frac{\sqrt2}{2}", r"1/\sqrt{2}"))
     True
     >>> equivalent("1+1/e", "1-1/e").reason
-    '1 + e^(-1) is not 1 - e^(-1): values of the expressions'
+    'e^(-1) + 1 is not -e^(-1) + 1: values of the expressions'
     """
     return judge(Reading(answer), read_gold(gold), options)
 
@@ -82,6 +82,8 @@ def read_gold(gold: str) -> Reading:
 
 def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict:
     """The verdict on an answer that is already read."""
+    if answer.text == gold.text and gold.text:
+        return Verdict(True, "the same text", gold, gold)
     decision = _decide(answer, gold, options)
     if decision.same is None:
         return Verdict(False, "undecided", answer, gold)
@@ -89,11 +91,10 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
 
 
 def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
-    if answer.text == gold.text:
-        return Decision(True, "the same text")
     if not answer.text or not gold.text:
         return Decision(False, "nothing is written")
     if answer.tokens == gold.tokens:
+        answer.is_read_as(gold)
         return Decision(True, "the same tokens")
     lettered = _choice(answer, gold)
     if lettered is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.probe.answers import INTEGER, is_mathematical
-from assay.probe.example import Example
+from assay.probe.example import Example, hollowed
 from assay.probe.rule import Expect, Responses, Severity, rule
 
 BELOW, NOT_ABOVE = Expect.BELOW, Expect.NOT_ABOVE
@@ -42,8 +42,10 @@ def contentless(e: Example) -> Responses:
     "attack/template", "the form without content is paid", BELOW, fix="Make the form a gate, not a share of the reward."
 )
 def template(e: Example) -> Responses:
-    yield e.shape.fill("")
-    yield e.shape.fill("...")
+    if e.gold and e.shape.answer:
+        before, after = hollowed(e.shape.before), hollowed(e.shape.after)
+        yield before + after
+        yield f"{before}...{after}"
     yield re.sub(r">[^<>]+<", "><", e.honest) if "<" in e.honest else e.shape.commit("")
     yield e.shape.commit("?")
 

@@ -63,11 +63,12 @@ def audit(
     """
     started = time.perf_counter()
     trial = open_trial(load_reward(reward), _rows(examples), limit=limit, timeout=timeout)
-    found = [*trial.troubles]
-    cases = trial.cases(rules)
-    found += trial.judge_all(cases)
-    found += _told_once(trial, len(cases))
-    found += lint(trial)
+    with trial.engine:
+        found = [*trial.troubles]
+        cases = trial.cases(rules)
+        found += trial.judge_all(cases)
+        found += _told_once(trial, len(cases))
+        found += lint(trial)
     found.sort(key=lambda f: (_ORDER[f.severity], f.rule, f.example))
     honest = [m.honest for m in trial.measured.values()]
     return Audit(

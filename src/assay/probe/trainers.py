@@ -94,10 +94,11 @@ def _trl_strings(desk: Desk) -> None:
 def _trl_other_form(desk: Desk) -> None:
     own = bool(desk.rows[0].messages)
     what = "a plain-text data set" if own else "a conversational data set (completions are lists of messages)"
-    aside = Desk(desk.trainer, desk.reward, desk.rows)
-    _trl_batch(aside, what, desk.rows, not own)
-    for found in aside.findings:
-        if found.rule in ("trl/raises", "trl/returns", "trl/length"):
+    here, there = (Desk(desk.trainer, desk.reward, desk.rows) for _ in range(2))
+    _trl_batch(here, what, desk.rows, own)
+    _trl_batch(there, what, desk.rows, not own)
+    for found in there.findings:
+        if found.severity is ERROR and found.id not in {known.id for known in here.findings}:
             fix = "Read both: text = c if isinstance(c, str) else c[-1]['content']."
             desk.say("messages", WARNING, f"the examples are not such, but with {found.message}", fix)
 

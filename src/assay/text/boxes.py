@@ -60,7 +60,8 @@ def last_boxed(text: str, before: int | None = None) -> Span | None:
     r"""The last complete `\boxed{...}` or `\fbox{...}` that begins before an index."""
     limit = len(text) if before is None else before
     for _ in range(MOST_BOXES):
-        start = max(text.rfind("\\boxed", 0, limit), text.rfind("\\fbox", 0, limit))
+        start = text.rfind("\\boxed", 0, limit)
+        start = max(start, text.rfind("\\fbox", max(start, 0), limit))
         if start < 0:
             return None
         span = _box_at(text, start)

@@ -14,6 +14,13 @@ _NUMBER = re.compile(
 )
 _LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
 """Letters of scripts in which formulas are not written: a sentence has many of them."""
+_LABELLED = re.compile(
+    r"\b(?:Respuesta|Antwort|Resposta|Risposta|Odpowiedź|Cevap|Jawaban)\s*:\s*([^\n]+?)\s*\.?$", re.I
+)
+_CONNECTIVE = re.compile(
+    r"^(?:(?:hence|thus|so|therefore|then|finally|we\s+(?:get|have|find|obtain)|it\s+is|this\s+is|that\s+is)\b[\s,:]*)+",
+    re.I,
+)
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
 
@@ -22,8 +29,11 @@ def unmarked(text: str) -> tuple[str, str] | None:
     text = text.strip()
     if not text:
         return None
+    labelled = _LABELLED.search(text[-300:])
+    if labelled:
+        return (unfence(labelled.group(1)), "stated")
     if len(text) <= 400 and _is_bare(text):
-        return (unfence(text), "bare")
+        return (unfence(_CONNECTIVE.sub("", text)), "bare")
     tail = text[-TAIL:]
     fences = list(FENCE.finditer(tail))
     last_line = tail.rstrip().rsplit("\n", 1)[-1]

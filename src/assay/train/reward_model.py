@@ -1,15 +1,19 @@
-"""A reward model trained on preferences, over TRL's RewardTrainer."""
+"""A reward model trained on preferences, over TRL's RewardTrainer; and what any reward is worth on preferences."""
 
 from __future__ import annotations
 
 import json
 import random
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.engine import score
 from assay.errors import InputError, require
+from assay.llm.calibration import correlation
+from assay.types import Trajectory
 
 Turns = list[dict[str, str]]
 
@@ -163,3 +167,92 @@ def _arguments(trl: Any, recipe: Recipe, output: str | Path, evaluated: bool) ->
         "logging_steps": 50,
     }
     return trl.RewardConfig(**{**own, **recipe.trl})
+
+
+# -- what a reward is worth on preferences ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some preferences, and how many of them a reward got right; a tie counts half."""
+
+    name: str
+    pairs: int
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How often a reward gives the better answer more, where it does, and what length has to do with it."""
+
+    pairs: int
+    unscored: int
+    ties: int
+    accuracy: float
+    categories: tuple[Slice, ...]
+    when_better_is_longer: Slice
+    when_better_is_shorter: Slice
+    prefers_longer: float
+    """How often the longer answer gets more; what people preferred is the longer one in `longer_is_better`."""
+    longer_is_better: float
+    length_correlation: float
+    """Between the difference in length and the difference in score."""
+    margin: float
+    """The mean difference, in standard deviations of the scores."""
+
+
+def evaluate(reward: Any, preferences: Sequence[Preference]) -> Evaluation:
+    """Score both answers of every preference and compare; a pair with an answer that got no score is left out."""
+    rows = [
+        Trajectory(p.prompt, answer, group=f"{i}")
+        for i, p in enumerate(preferences)
+        for answer in (p.chosen, p.rejected)
+    ]
+    outputs = score(reward, rows)
+    both = [(p, outputs[2 * i].reward, outputs[2 * i + 1].reward) for i, p in enumerate(preferences)]
+    judged = [_Judged(p, a, b) for p, a, b in both if a is not None and b is not None]
+    names = dict.fromkeys(one.preference.category or "(none)" for one in judged)
+    told = [one for one in judged if one.longer]
+    differ = [one.difference for one in judged]
+    scores = [value for one in judged for value in (one.chosen, one.rejected)]
+    spread = statistics.pstdev(scores) if len(scores) > 1 else 0.0
+    return Evaluation(
+        pairs=len(judged),
+        unscored=len(preferences) - len(judged),
+        ties=sum(d == 0 for d in differ),
+        accuracy=_slice("all", judged).accuracy,
+        categories=tuple(_slice(n, [j for j in judged if (j.preference.category or "(none)") == n]) for n in names),
+        when_better_is_longer=_slice("better is longer", [j for j in told if j.longer > 0]),
+        when_better_is_shorter=_slice("better is shorter", [j for j in told if j.longer < 0]),
+        prefers_longer=_mean([j.right if j.longer > 0 else 1.0 - j.right for j in told]),
+        longer_is_better=_mean([float(j.longer > 0) for j in told]),
+        length_correlation=correlation([float(j.longer) for j in judged], differ),
+        margin=_mean(differ) / spread if spread else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    preference: Preference
+    chosen: float
+    rejected: float
+
+    @property
+    def difference(self) -> float:
+        return self.chosen - self.rejected
+
+    @property
+    def right(self) -> float:
+        return 0.5 if self.difference == 0 else float(self.difference > 0)
+
+    @property
+    def longer(self) -> int:
+        return len(self.preference.chosen) - len(self.preference.rejected)
+
+
+def _slice(name: str, judged: Sequence[_Judged]) -> Slice:
+    return Slice(name, len(judged), _mean([one.right for one in judged]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return statistics.fmean(values) if values else 0.0

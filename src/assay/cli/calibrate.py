@@ -1,0 +1,78 @@
+"""`assay calibrate`: what a judge's scores mean in the words of people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.errors import InputError
+from assay.types import RewardOutput, Trajectory
+
+
+def calibrate(
+    run: Annotated[Path, typer.Argument(help="A scored file: what `assay score --output` wrote.")],
+    labels: Annotated[
+        Path, typer.Option("--labels", "-l", help="JSONL with `label` and `id`, or prompt and response.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the map is written.")] = Path(
+        "calibration.json"
+    ),
+    component: Annotated[str, typer.Option(help="The part of a composite that is meant; none: the reward.")] = "",
+) -> None:
+    """Fit a monotone map from scores to people's labels, write it, and print the agreement before and after."""
+    from assay.llm.calibration import after, agreement, fit
+
+    given, rows = _labels(labels), list(_matched(run, _labels(labels), component))
+    if len(rows) < 2:
+        raise InputError(
+            f"{len(rows)} of {len(given)} labels fit a scored row of {run}. A label's row is found by its 'id', or by "
+            f"its 'prompt' and 'response', which must be the same text."
+        )
+    scores, wanted = [score for score, _ in rows], [label for _, label in rows]
+    before, then = agreement(scores, wanted), after(scores, wanted)
+    fit(scores, wanted).save(output, run=run.name, component=component, rows=len(rows))
+    print(f"{len(rows):,} labelled rows\n{'':22} {'before':>8} {'after':>8}   (after: on rows the map did not see)")
+    for name, field in (("mean error", "error"), ("rank correlation", "rank"), ("pairs in order", "order")):
+        print(f"{name:22} {getattr(before, field):8.3f} {getattr(then, field):8.3f}")
+    print(f'written to {output}. Use it: Calibrated(reward, "{output}")')
+
+
+def _labels(path: Path) -> dict[Any, float]:
+    found: dict[Any, float] = {}
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                found[_key(row)] = float(row["label"])
+            except (ValueError, TypeError, KeyError) as error:
+                raise InputError(
+                    f"{path}, line {number}: needed a number in 'label', and 'id' or 'prompt' and 'response' ({error})."
+                ) from None
+    return found
+
+
+def _key(row: Any) -> Any:
+    return str(row["id"]) if row.get("id") is not None else (row.get("prompt", ""), row["response"])
+
+
+def _matched(run: Path, labels: dict[Any, float], component: str) -> Iterator[tuple[float, float]]:
+    from assay.record import Run
+
+    for trajectory, output in Run(run):
+        part = output.components.get(component) if component else output
+        label = _label(trajectory, labels)
+        if label is not None and isinstance(part, RewardOutput) and part.reward is not None:
+            yield part.reward, label
+
+
+def _label(trajectory: Trajectory, labels: dict[Any, float]) -> float | None:
+    by_id = trajectory.metadata.get("id")
+    if by_id is not None and str(by_id) in labels:
+        return labels[str(by_id)]
+    return labels.get((trajectory.prompt, trajectory.response))
