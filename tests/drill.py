@@ -44,7 +44,7 @@ class Entry:
         return {**copy.deepcopy(dict(self.honest)), **copy.deepcopy(dict(self.wrong)), "response": response}
 
 
-MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb"})
+MEASURED = frozenset({"seconds", "cpu_s", "wall_s", "memory_mb", "spent"})
 """Keys of metadata that are measured, and so never twice the same."""
 
 HOSTILE: dict[str, str] = {

@@ -28,7 +28,7 @@ def smollm2() -> Path:
 @contextmanager
 def llama_cpp() -> Iterator[str]:
     """A llama.cpp server with SmolLM2, in a process of its own; gives its base URL."""
-    with _process([sys.executable, __file__, str(smollm2())], lambda line: line.startswith("http")) as said:
+    with _process([sys.executable, __file__, str(smollm2())], lambda line: line.startswith("http")) as (_, said):
         yield f"{said.strip()}/v1"
 
 
@@ -39,20 +39,21 @@ def transformers_serve(model: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [str(Path(sys.executable).parent / "transformers"), "serve", "--port", str(port), "--host", "127.0.0.1"]
-    with _process([*command, "--device", "cpu", str(model)], None):
+    with _process([*command, "--device", "cpu", str(model)], None) as (process, _):
         deadline = time.monotonic() + 120
         while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).read()
                 break
             except OSError:
+                assert process.poll() is None, "transformers serve ended; is transformers[serving] installed?"
                 assert time.monotonic() < deadline, "transformers serve did not come up"
                 time.sleep(0.5)
         yield f"http://127.0.0.1:{port}/v1"
 
 
 @contextmanager
-def _process(command: list[str], ready) -> Iterator[str]:
+def _process(command: list[str], ready) -> Iterator[tuple[subprocess.Popen, str]]:
     env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     pipe = subprocess.PIPE if ready else subprocess.DEVNULL
     process = subprocess.Popen(command, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=env)
@@ -61,7 +62,7 @@ def _process(command: list[str], ready) -> Iterator[str]:
         while ready and not ready(said):
             said = process.stdout.readline()
             assert said or process.poll() is None, "the server ended before it was ready"
-        yield said
+        yield process, said
     finally:
         process.terminate()
         try:

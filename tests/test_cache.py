@@ -203,6 +203,16 @@ def test_who_was_killed_leaves_no_claim_behind(tmp_path: Path) -> None:
     assert time.monotonic() - started < 10
 
 
+def test_an_answer_is_kept_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    text = SHARED.replace("def judge", "async def judge").replace('declare(cost=1.0)', 'declare(cost=1.0, concurrency=1)')
+    (tmp_path / "dying.py").write_text(text)
+    command = [sys.executable, "dying.py", "die"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == -9
+    cache = Cache(tmp_path / "scores.db")
+    assert len(cache) == 5  # r0 to r4 were paid for
+    cache.close()
+
+
 def test_it_holds_its_size(path: Path) -> None:
     cache = Cache(path, max_mb=1.0)
     for n in range(20):

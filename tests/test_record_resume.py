@@ -16,6 +16,8 @@ import pytest
 
 from assay import Clip, CompositeReward, Gate, Normalize, RewardOutput, score
 from assay.compose.lineage import lineage
+from assay.fingerprint import fingerprint
+from assay.load import load_reward
 from assay.record import Run, RunWriter
 from assay.types import Trajectory
 
@@ -252,3 +254,19 @@ def test_trajectories_survive_the_file(tmp_path: Path) -> None:
     ((t, output),) = Run(path)
     assert (t.prompt, t.response, t.metadata, output.reward) == ("q", "a", {"reward": 3, "lineage": 1}, 1.0)
     assert isinstance(t, Trajectory)
+
+
+def test_code_that_leads_back_to_itself_has_a_fingerprint(tmp_path):
+    path = tmp_path / "knots.py"
+    path.write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass\nclass Rule:\n    run: object\n"
+        "def even(n): return n == 0 or TABLE['odd'].run(n - 1)\n"
+        "def odd(n): return n != 0 and TABLE['even'](n - 1)\n"
+        "TABLE = {'even': even, 'odd': Rule(odd)}\n"
+        "def reward(response): return float(TABLE['even'](len(response)))\n"
+    )
+    before = fingerprint(load_reward(f"{path}:reward")).key
+    assert before == fingerprint(load_reward(f"{path}:reward")).key
+    path.write_text(path.read_text().replace("n - 1)\nTABLE", "n - 2)\nTABLE"))
+    assert fingerprint(load_reward(f"{path}:reward")).key != before

@@ -151,7 +151,9 @@ class TestMore:
 
 
 def test_a_pytest_file_with_what_data_sets_use(code):
-    program = "class Odd(ValueError):\n    pass\ndef f(x):\n    if x == 'text':\n        raise Odd('no')\n    return x * x"
+    program = (
+        "class Odd(ValueError):\n    pass\ndef f(x):\n    if x == 'text':\n        raise Odd('no')\n    return x * x"
+    )
     (output,) = code.compute_rewards([_row(program, {"pytest": PYTEST})])
     assert output.reward == 1.0, output
     assert output.metadata["total"] == 7
@@ -197,7 +199,12 @@ def test_blocks_are_joined_where_asked():
 
 def test_a_completion_of_the_prompt():
     prompt = 'def f(x):\n    """Twice x."""\n'
-    for rest in ("    return 2 * x\n", "return 2 * x", "```python\n    return 2 * x\n```", "    return 2 * x\n\nThat's it!"):
+    for rest in (
+        "    return 2 * x\n",
+        "return 2 * x",
+        "```python\n    return 2 * x\n```",
+        "    return 2 * x\n\nThat's it!",
+    ):
         found = extract_code(rest, prompt=prompt, entry_point="f")
         assert found.source == "completion", rest
         names = {}

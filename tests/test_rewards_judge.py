@@ -62,7 +62,7 @@ def test_a_score_on_a_scale():
         record = out.metadata["judge"]
         assert record["score"] == 4.0
         assert record["verdicts"]["score"]["reason"] == "Because."
-        assert record["tokens"] == [100, 10]
+        assert record["spent"]["tokens"] == [100, 10]
         assert "It is Paris." in str(record["calls"][0]["request"])
         assert "Paris" in said(server.requests[-1][1])
         json.dumps(out.metadata)
@@ -172,7 +172,7 @@ def test_the_wire_form_of_decisions():
     with JudgeServer(answer) as server:
         out = one(judge_at(server, read="decisions"))
         assert out.reward == pytest.approx(0.5)
-        assert out.metadata["judge"]["tokens"] == [7, 0]
+        assert out.metadata["judge"]["spent"]["tokens"] == [7, 0]
 
 
 def test_names_of_limits_are_learned():
@@ -279,7 +279,7 @@ def test_two_thousand_rows_through_a_server_that_fails_a_third(monkeypatch):
 
     with JudgeServer(answer) as server:
         judge = judge_at(
-            server, attempt_timeout=0.5, deadline=30.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200
+            server, attempt_timeout=4.0, deadline=120.0, retries=8, tries=4, price=(2.0, 8.0), concurrency=200
         )
         rows = [{"prompt": "Write.", "response": f"This is row {i} of them."} for i in range(2000)]
         outputs = assay.score(judge, rows)

@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import pickle
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,7 +110,7 @@ def _stream(
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     scored = data.from_items(pieces, override_num_blocks=len(pieces)).map_batches(
         _Scorer,
-        fn_constructor_args=(pickle.dumps(order) if _is_spec(reward) else ray.cloudpickle.dumps(order),),
+        fn_constructor_args=(list(sys.path), ray.cloudpickle.dumps(order)),
         batch_size=1,
         compute=data.ActorPoolStrategy(size=count),
         num_cpus=0 if gpus else 1,
@@ -135,14 +136,11 @@ def _actors(ray: Any, reward: RewardFunction, cluster: Cluster) -> tuple[int, fl
     return min([count, *limits]), 0.0  # a judge's limit holds for the cluster: each actor takes its part of it
 
 
-def _is_spec(reward: Any) -> bool:
-    return isinstance(reward, str)
-
-
 class _Scorer:
     """What an actor is: it loads the reward once, and scores pieces."""
 
-    def __init__(self, order: bytes) -> None:
+    def __init__(self, paths: list[str], order: bytes) -> None:
+        sys.path.extend(path for path in paths if path not in sys.path)  # what the driver can import, so can we
         told: Order = pickle.loads(order)  # noqa: S301  (our own driver sent it)
         os.environ["ASSAY_CORES"] = "1"  # the workers of this actor's engine: there is one actor for each processor
         self.order, self.engine = told, replace(told.engine, share=told.share)

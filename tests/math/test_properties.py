@@ -12,7 +12,6 @@ from assay.math import equivalent
 from assay.math.canonical import canonical
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.parse import read
-from assay.math.tree import Node, Num, Op, Sym
 
 QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
@@ -54,7 +53,7 @@ def answers() -> st.SearchStrategy[str]:
         st.lists(number, min_size=2, max_size=5).map(", ".join),
         st.lists(number, min_size=1, max_size=4).map(lambda xs: r"\{" + ",".join(xs) + r"\}"),
         st.tuples(number, st.sampled_from(["cm", "m", "kg", "s", "hours", "apples"])).map(
-            rf"{'{0[0]}'} \text{{ {{0[1]}} }}".format
+            lambda p: rf"{p[0]} \text{{ {p[1]} }}"
         ),
         st.tuples(letters, number).map(lambda p: f"{p[0]} = {p[1]}"),
         st.tuples(letters, st.sampled_from(["<", r"\le", ">", r"\ge"]), number).map(" ".join),
@@ -134,13 +133,6 @@ def test_a_changed_digit_is_another_number(n: int, place: int, by: int) -> None:
 def test_one_more_is_another_value(text: str, by: int) -> None:
     verdict = equivalent(f"({text})+{by}", text)
     assert not verdict, verdict.reason
-
-
-def with_value(node: Node, x: int) -> Node:
-    """The tree with a number in the place of every variable."""
-    if isinstance(node, Sym):
-        return node if node.name in ("pi", "e") else Num(x + ord(node.name))
-    return Op(node.op, tuple(with_value(n, x) for n in node.args)) if isinstance(node, Op) else node
 
 
 @given(st.text(alphabet=r"0123456789+-*/^(){}[]|,.;:=<>!'_%$\& \n" + "abcdefgxyz" + "√π∞½²°≤±", max_size=40))

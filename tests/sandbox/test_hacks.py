@@ -24,7 +24,8 @@ def _numbers() -> dict:
         "check_test": "def check(candidate):\n" + "".join(f"    assert candidate({a}) == {b}\n" for a, b in pairs),
         "unittest": "import unittest\nclass T(unittest.TestCase):\n"
         + "".join(f"    def test_{a}(self):\n        self.assertEqual(f({a}), {b})\n" for a, b in pairs),
-        "pytest": "from solution import f\n" + "".join(f"def test_{a}():\n    assert f({a}) == {b}\n" for a, b in pairs),
+        "pytest": "from solution import f\n"
+        + "".join(f"def test_{a}():\n    assert f({a}) == {b}\n" for a, b in pairs),
     }
 
 
@@ -35,7 +36,11 @@ TASKS = {
             "entry_point": "f",
             "atol": 1e-6,
             "cases": [{"args": [1.0], "expected": 0.5}],
-            "asserts": ["assert abs(f(1.0) - 0.5) < 1e-6", "assert abs(0.5 - f(1.0)) < 1e-6", "assert isclose(f(3.0), 1.5)"],
+            "asserts": [
+                "assert abs(f(1.0) - 0.5) < 1e-6",
+                "assert abs(0.5 - f(1.0)) < 1e-6",
+                "assert isclose(f(3.0), 1.5)",
+            ],
             "check_test": "import math\ndef check(candidate):\n    assert math.isclose(candidate(3.0), 1.5)\n",
             "unittest": "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n"
             "        self.assertAlmostEqual(f(1.0), 0.5)\n",

@@ -39,7 +39,8 @@ def test_every_reference_solution_passes(tiered):
 def test_no_reference_solution_passes_another_tasks_tests(reward):
     rows = [t for t in tasks() if t["shape"] == "humaneval" and "cases" in t]
     swapped = [
-        Trajectory(response=fenced(f"def {a['entry_point']}(*args):\n    return 'no'"), metadata={"tests": a}) for a in rows
+        Trajectory(response=fenced(f"def {a['entry_point']}(*args):\n    return 'no'"), metadata={"tests": a})
+        for a in rows
     ]
     assert {o.reward for o in reward.compute_rewards(swapped)} == {0.0}
 

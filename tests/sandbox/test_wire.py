@@ -121,7 +121,9 @@ def _cyclic():
     return made
 
 
-@pytest.mark.parametrize("value", [object(), len, _cyclic(), iter([]), type, Exception()], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "value", [object(), len, _cyclic(), iter([]), type, Exception()], ids=lambda v: type(v).__name__
+)
 def test_anything_else_is_refused_or_handed_on(value):
     with pytest.raises(wire.NotPlain):
         wire.encode(value)

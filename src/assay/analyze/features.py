@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analyze.pleas import speaks_to_judge
 from assay.text.measure import words
 
 HEAD = 6_000
@@ -65,52 +66,6 @@ _REFUSAL = re.compile(
 _LIST_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
-_TOKENS = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|</s>\s*</?s>|<<SYS>>|<pad>")
-
-# Words that must be there before the slower patterns below are tried at all.
-_JUDGE_WORDS = (
-    "grader", "grading", "judge", "evaluat", "rubric", "rater", "rating", "score", "marks", "verdict", "reviewer",
-    "this response", "instructions", "other response", "assistant a", "assistant b", "</response", "[result]",
-)  # fmt: skip
-_ADDRESSEE = r"(grader|judge|evaluator|reviewer|rater|grading (model|system|script))s?\b"
-_VERDICT = r"(score|rating|marks|grade)\b"
-_TOP = r"(max(imum)?|highest|perfect|full|best|top)\b"
-_JUDGE = re.compile(
-    "|".join(
-        (
-            # somebody is spoken to who is not the one that asked
-            rf"\b(note|message|memo|attention|dear|hello)\b[\s:,]*(to |for )?(the |all |our |my )?"
-            rf"(automated |ai |llm |human )?{_ADDRESSEE}",
-            r"\b(grader|judge|evaluator|rater)s?\s*:",
-            r"\b(ignore|disregard|forget|override)\b (all |any |the |your |every )*"
-            r"(previous|prior|above|earlier|preceding|rubric|grading|evaluation|scoring)",
-            # the response speaks of itself as of what is graded
-            r"\bthis (response|submission)\b[^.\n]{0,30}\b(deserves?|must|should|has been|is|receives?)\b"
-            r"[^.\n]{0,50}\b(correct|accurate|verified|score|marks|rat(ed|ing)|grade|credit|highest|maximum|pass)",
-            r"\b(rate|rated|score|grade|preferred) this (response|submission|answer)\b",
-            r"\bother (response|answer)\b[^.\n]{0,60}\b(lose|worse|inferior|wrong|error)",
-            r"\b(give|award|grant|assign)\b[^.\n]{0,30}\b(full|maximum|highest|perfect|top)\b[^.\n]{0,10}"
-            r"\b(marks|credit|rating|score for this)",
-            rf"\b(always|just|only|simply|must|please)\b[^.\n]{{0,20}}\b(output|return|give|print|assign)\b"
-            rf"[^.\n]{{0,20}}\b{_TOP}[^.\n]{{0,6}}\b{_VERDICT}(?! (of|that|for|each|over))",
-            r"\b(output|return|emit|respond with) *\{ *[\"'](score|rating|verdict|grade)",
-            r"\b(grading|evaluation|scoring)( session| process)? (is|was|has been) (finished|complete|over|closed)",
-            r"\brubric (is|was|has been) (now )?(updated|changed|replaced)",
-            # what a judge's own prompt or reply is made of
-            r"\[\[[^\]\n]{0,30}(verdict|rating|score|correct|pass)[^\]\n]{0,30}\]\]",
-            r"\b(rating|verdict)\b[^\n]{0,12}\[\[|\[the (start|end) of assistant|\[result\]",
-            r"</(response|submission|trajectory)>|<(instructions|trajectory|score|verdict|rubric)\b",
-        )
-    ),
-    re.IGNORECASE,
-)
-_FORGED = re.compile(
-    r"\b(score|rating|grade|verdict|marks)\b[\"']?\s*[:=]\s*[\"'*]*\s*"
-    r"((10|100|5|1(\.0+)?)\s*/\s*\d+|max\w*|correct|pass(ed)?\b)"
-    r"|[{,]\s*[\"'](score|rating|verdict|grade)[\"']\s*:",
-    re.IGNORECASE,
-)
-"""A verdict as a judge would write it: only looked for at the very end, and not in code, where it may be honest."""
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -230,17 +185,9 @@ def _kinds(text: str, lowered: str, turns: int) -> int:
 def _marks(text: str, lowered: str, gold: Any) -> int:
     boxes = set(_BOX.findall(text)) if "\\boxed" in text else set[str]()
     answers = {a.strip() for a in _ANSWER.findall(text)} if "<answer>" in lowered else set[str]()
-    asks = any(word in lowered for word in _JUDGE_WORDS) and (
-        _JUDGE.search(text) is not None
-        or ("```" not in text and _FORGED.search(text, max(0, len(text) - 250)) is not None)
-    )
     holds = (
         not text.isascii() and len(_INVISIBLE.findall(text)) > 2,
-        asks
-        or (
-            ("<|" in text or "[/INST]" in text or "</s>" in text or "<pad>" in text)
-            and _TOKENS.search(text) is not None
-        ),
+        speaks_to_judge(lowered),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
     )

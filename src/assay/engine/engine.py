@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from assay.engine.staff import Staff, Terms
 from assay.engine.work import Work
 from assay.pool import Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
 
 BLOCK = 32
 """Rows that one cheap reward scores before the next one does."""
@@ -248,7 +248,9 @@ class _Call:
     async def _attempt(self, works: list[Work], todo: list[list[int]], batch: Batch) -> None:
         if works[0].leg is None or self.pool is None:
             for work, mine in zip(works, todo, strict=True):
-                outputs = await self._leaf(work, mine).score()
+                leaf = self._leaf(work, mine)
+                leaf.landed = self._keeping(work, mine)
+                outputs = await leaf.score()
                 work.outputs.update(zip(mine, outputs, strict=True))
             return
         orders: list[Order] = []
@@ -261,6 +263,20 @@ class _Call:
         answers = await self._deliver(orders, batch)
         for (work, positions), outputs in zip(places, answers, strict=True):
             work.outputs.update(zip(positions, outputs, strict=True))
+
+    def _keeping(self, work: Work, todo: list[int]) -> Callable[[Sequence[int], Sequence[RewardOutput]], None] | None:
+        """Puts a dear answer into the cache as soon as it is there: what is killed then has lost nothing."""
+        cache = self.engine.cache
+        if not isinstance(cache, Cache) or not work.keys:
+            return None
+
+        def keep(rows: Sequence[int], outputs: Sequence[RewardOutput]) -> None:
+            positions = [todo[i] for i in rows]
+            work.outputs.update(zip(positions, outputs, strict=True))
+            good = [i for i in positions if work.outputs[i].outcome not in FAILURES]
+            work.keep(cache, good)
+
+        return keep
 
     async def _deliver(self, orders: list[Order], batch: Batch) -> list[list[RewardOutput]]:
         """Run orders in the pool. A batch of many rows that killed its worker is halved, to find the row that did."""

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from types import SimpleNamespace
@@ -57,6 +57,9 @@ class Leaf:
     """The deadline of an async call."""
     share: float = 1.0
     """The part of the reward's concurrency that may be used here."""
+
+    landed: Callable[[Sequence[int], Sequence[RewardOutput]], None] | None = None
+    """Called for an async call as soon as its outputs are there, with the numbers of its rows."""
 
     async def score(self) -> list[RewardOutput]:
         """One output for each trajectory; failures are carried."""
@@ -157,6 +160,8 @@ class Leaf:
         async def one(rows: list[int]) -> None:
             async with slots:
                 place(outputs, rows, await self._await_call(rows))
+                if self.landed is not None:
+                    self.landed(rows, [outputs[i] for i in rows])
 
         await asyncio.gather(*(one(rows) for rows in self.calls()))
         return outputs

@@ -41,6 +41,8 @@ class Work:
     twins: dict[int, int] = field(default_factory=dict[int, int])
     """Position -> the position of its equal, which is scored for both."""
     keys: dict[int, str] = field(default_factory=dict[int, str])
+    kept: set[int] = field(default_factory=set[int])
+    """Positions whose output is in the cache by now."""
     elsewhere: list[int] = field(default_factory=list[int])
     """Positions that somebody else is scoring at this moment."""
     outputs: dict[int, RewardOutput] = field(default_factory=dict[int, RewardOutput])
@@ -91,15 +93,17 @@ class Work:
         away = set(self.elsewhere)
         self.todo = [i for i in self.todo if i not in self.outputs and i not in away]
 
-    def keep(self, cache: Cache) -> None:
-        """Store what was scored, and give up the claims on what was not."""
-        mine = [i for i in self.todo if i in self.keys]
+    def keep(self, cache: Cache, positions: Sequence[int] | None = None) -> None:
+        """Store what was scored, and give up the claims on what was not: of some rows, or of all that are left."""
+        mine = [i for i in (self.todo if positions is None else positions) if i in self.keys and i not in self.kept]
+        self.kept.update(mine)
         values = {
             self.keys[i]: json.dumps(to_dict(self.outputs[i]), default=str)
             for i in mine
             if i in self.outputs and self.outputs[i].outcome not in FAILURES
         }
-        cache.put(values, [self.keys[i] for i in mine])
+        if mine:
+            cache.put(values, [self.keys[i] for i in mine])
 
     async def wait(self, cache: Cache) -> None:
         """Wait for what somebody else scores; what nobody does any more is ours, and stands in `todo`."""

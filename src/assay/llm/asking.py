@@ -160,11 +160,13 @@ class _Talk:
                 "path": path,
                 "request": payload.get("messages") or {k: v for k, v in payload.items() if k != "model"},
                 "reply": _shown(reply.body),
-                "tokens": spent,
-                "cost": cost,
-                "seconds": round(reply.seconds, 4),
-                "attempts": reply.attempts,
-                "cached": reply.cached,
+                "spent": {
+                    "tokens": spent,
+                    "cost": cost,
+                    "seconds": round(reply.seconds, 4),
+                    "attempts": reply.attempts,
+                    "cached": reply.cached,
+                },
             }
         )
         return reply.body

@@ -174,7 +174,7 @@ def evasive(text: str, reference: str) -> str:
     """Why a response to a question with a known answer gives none: it hedges, points at the reference, or lists all.
 
     >>> evasive("It could be any of the following: 1, 2, 3, 4, 5 and others.", "4")
-    'it lists 6 possible answers instead of one'
+    'it lists 5 possible answers instead of one'
     """
     if len(text) > 400 or len(reference) > 200 or _EVASIVE.search(reference):
         return ""

@@ -64,13 +64,16 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON, for the metadata of an output."""
+        spent = [call["spent"] for call in self.calls]
         shown: dict[str, Any] = {
             "verdicts": {name: verdict.as_dict() for name, verdict in self.verdicts.items()},
-            "cost": sum(call["cost"] for call in self.calls),
-            "tokens": [sum(call["tokens"][i] for call in self.calls) for i in (0, 1)],
-            "seconds": max((call["seconds"] for call in self.calls), default=0.0),
-            "cached": all(call["cached"] for call in self.calls),
             "calls": self.calls,
+            "spent": {
+                "tokens": [sum(one["tokens"][i] for one in spent) for i in (0, 1)],
+                "cost": sum(one["cost"] for one in spent),
+                "seconds": max((one["seconds"] for one in spent), default=0.0),
+                "cached": all(one["cached"] for one in spent),
+            },
         }
         if self.spread:
             shown["spread"] = self.spread

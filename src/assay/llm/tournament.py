@@ -36,7 +36,7 @@ def standings(count: int, results: Mapping[Pair, float]) -> list[float | None]:
     `results[i, j]` is how surely i beat j, 0 to 1. Where all met all, this is the order of the mean result.
 
     >>> [round(s, 2) for s in standings(2, {(0, 1): 1.0})]
-    [0.79, 0.21]
+    [0.82, 0.18]
     """
     won, met = [0.5] * count, [dict[int, float]() for _ in range(count)]
     for (i, j), result in results.items():

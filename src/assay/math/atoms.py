@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.math.brackets import BRACKETS, argument, bracket
 from assay.math.cursor import Cursor
 from assay.math.functions import COMMANDS, environment, function
-from assay.math.limits import Unreadable
+from assay.math.limits import TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
 from assay.math.numbers import number
 from assay.math.tree import Group, Node, Num, Op, Sym
@@ -85,7 +85,7 @@ def atom(c: Cursor) -> Node:
     if not token:
         raise Unreadable("it breaks off")
     first = token[0]
-    if first.isdigit() or (first == "." and len(token) > 1):
+    if first.isdecimal() or (first == "." and len(token) > 1):
         return number(c)
     if first.isalpha():
         return word(c)
@@ -174,6 +174,9 @@ def name(c: Cursor, letter: str) -> Node:
     return Sym(letter)
 
 
+_LONGEST_INDEX = 1000
+
+
 def _indexed(c: Cursor, letter: str) -> Node:
     c.i += 1
     start = c.i
@@ -186,6 +189,8 @@ def _indexed(c: Cursor, letter: str) -> Node:
         return _choose(c, letter, index)
     if letter == "log":
         return index
+    if isinstance(index, Num) and index.value.numerator.bit_length() > _LONGEST_INDEX:
+        raise TooLarge("an index of many digits")
     if isinstance(index, Num | Sym):
         label = str(index.value) if isinstance(index, Num) else index.name
         node: Node = Sym(f"{letter}_{label}")

@@ -160,7 +160,7 @@ def _show_number(value: int | Fraction, tight: int) -> str:
     if abs(value.numerator).bit_length() > 12_000 or value.denominator.bit_length() > 12_000:
         return f"<a number of {abs(value.numerator).bit_length()} / {value.denominator.bit_length()} bits>"
     text = str(value)
-    return f"({text})" if (tight >= _POWER and not text.isdigit()) or (tight and value < 0) else text
+    return f"({text})" if (tight >= _POWER and not text.isdecimal()) or (tight and value < 0) else text
 
 
 def _show_op(node: Op, tight: int) -> str:

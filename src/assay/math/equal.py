@@ -50,10 +50,11 @@ def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
     if exact is not None:
         return exact
     try:
-        if free[0] or free[1]:
-            return _at_points(a, b, units)
-        return _same_at(a, b, 0, units)
-    except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
+        with decimal.localcontext(precise.context(_COARSE)):
+            if free[0] or free[1]:
+                return _at_points(a, b, units)
+            return _same_at(a, b, 0, units)
+    except (TooLarge, Unreadable, NeedsIntegers, AssertionError, decimal.DecimalException):
         return None
 
 

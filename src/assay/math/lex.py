@@ -138,8 +138,8 @@ _CLOSING = frozenset({".", ",", ";", "\\\\", "\\", ":"})
 
 def _long(word: str, first: str) -> str:
     """The token for a word of several characters that no table knows."""
-    if first.isdigit():
-        return word if word.isdigit() or _NUMERIC.fullmatch(word) else _SPLIT.sub("", word)
+    if first.isdecimal():
+        return word if word.isdecimal() or _NUMERIC.fullmatch(word) else _SPLIT.sub("", word)
     if first == "\\":
         if word[-1] == "{":
             return "\\font{"

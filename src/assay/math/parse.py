@@ -157,7 +157,7 @@ def side(c: Cursor) -> Node:
     token = c.t[c.i]
     if token in _END_OF_SIDE:
         return node
-    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdecimal()):
         node = _ratio(c, node)
     while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
         op = c.take()[1:]
@@ -226,7 +226,7 @@ def product(c: Cursor) -> Node:
         token = c.t[c.i]
         if token in _END_OF_PRODUCT:
             return left
-        if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdigit()):
+        if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdecimal()):
             token = "*" if token == "times" else token
             c.i += 1
             sign = 1
@@ -248,7 +248,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     """Whether what comes next is a factor that stands beside the last one without a sign."""
     token = c.peek()
     first = token[0]
-    if first.isdigit() or first == ".":
+    if first.isdecimal() or first == ".":
         return (isinstance(left, Num) and c.i in c.spaced and c.peek(1) == "/") or (
             not isinstance(left, Num) and token != "." and c.t[c.i - 1] not in ("°", "%")
         )
@@ -337,7 +337,7 @@ def _degrees(c: Cursor, node: Node) -> Node:
     if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
         c.i += 1
         return Quantity(node, (scale,))
-    if c.peek()[:1].isdigit() and c.peek(1) == "'":
+    if c.peek()[:1].isdecimal() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1
     return Op("deg", (node,))

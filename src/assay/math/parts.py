@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_SPLIT = re.compile(r"\s*(?:;|\n|,(?!\d{3}(?!\d))|\band\b)\s*")
+_SPLIT = re.compile(r"[;\n]|,(?!\d{3}(?!\d))|\band\b")
+_SPACES = re.compile(r"[^\S\n]+")
 _LETTER = re.compile(r"\s*(?:part\s+)?\(?(?:[a-hA-H]|i{1,3}|iv|v|\d)\)\s*:?\s*", re.I)
 _LABEL = re.compile(
     r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
@@ -18,7 +19,7 @@ def parts(text: str) -> list[str]:
     """The parts without their labels; empty where there are no several parts, or none has a label."""
     if len(text) > 600 or "\\begin" in text:
         return []
-    pieces = [p for p in _SPLIT.split(text.strip().rstrip(".")) if p.strip()]
+    pieces = [p for p in map(str.strip, _SPLIT.split(_SPACES.sub(" ", text).strip().rstrip("."))) if p]
     if not 2 <= len(pieces) <= _MOST:
         return []
     bare = [_LABEL.sub("", _LETTER.sub("", p, count=1), count=1).strip() for p in pieces]

@@ -122,6 +122,9 @@ def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
     return (node, Num(1)) if isinstance(node, Num) else None
 
 
+_LONGEST_EXPONENT = 400
+
+
 def number(node: Node, degrees: bool = True) -> Decimal | Fraction | int | None:
     """The value of an expression that is a real number."""
     if isinstance(node, Num):
@@ -131,7 +134,9 @@ def number(node: Node, degrees: bool = True) -> Decimal | Fraction | int | None:
             v = precise.simple(evaluate(node, Point(degrees=degrees)))
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
         return None
-    return None if isinstance(v, precise.Complex) else v
+    if isinstance(v, precise.Complex) or (isinstance(v, Decimal) and abs(v.adjusted()) > _LONGEST_EXPONENT):
+        return None  # as a fraction it would have as many digits as its exponent says
+    return v
 
 
 def within(gold: Node, answer: Node, relative: Fraction) -> bool:

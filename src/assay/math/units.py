@@ -207,7 +207,7 @@ def take_unit(c: Cursor) -> tuple[str, ...]:
 
 def _measured(c: Cursor) -> bool:
     """`3 hours and 20 minutes`."""
-    return c.peek(1)[:1].isdigit() and is_unit_word(c.peek(2)) and c.i > 0 and is_unit_word(c.t[c.i - 1])
+    return c.peek(1)[:1].isdecimal() and is_unit_word(c.peek(2)) and c.i > 0 and is_unit_word(c.t[c.i - 1])
 
 
 def _is_unit_token(token: str) -> bool:
@@ -271,9 +271,9 @@ def _exponent(words: tuple[str, ...], i: int) -> tuple[int, int]:
         sign = 1
         if i < len(words) and words[i] == "-":
             sign, i = -1, i + 1
-        if i < len(words) and words[i].isdigit() and len(words[i]) == 1:
+        if i < len(words) and words[i].isdecimal() and len(words[i]) == 1:
             return i + 1, sign * int(words[i])
-    elif i < len(words) and words[i].isdigit() and len(words[i]) == 1:
+    elif i < len(words) and words[i].isdecimal() and len(words[i]) == 1:
         return i + 1, int(words[i])
     return i, 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from assay.errors import ConfigError
 from assay.reward import Contract, RewardFunction
@@ -35,7 +35,7 @@ class CodeReward(RewardFunction):
     Hacked by: answers for the tests' inputs written into the program; tests so weak that a wrong program passes them.
     """
 
-    contract: ClassVar[Contract] = Contract(cost=5.0)
+    contract = Contract(cost=5.0)
 
     score: Literal["all", "fraction", "weighted"] = "all"
     """All or nothing; the fraction of tests passed; or of their weights (a case's `weight`, or the task's `weights`)."""

@@ -78,8 +78,9 @@ class LengthReward(RewardFunction):
             )
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
-        length = _length(trajectory, self.unit, self.name)
-        metadata = {"length": length, "unit": self.unit}
+        unit = self.unit
+        length = count_words(trajectory.response) if unit == "words" else _length(trajectory, unit, self.name)
+        metadata = {"length": length, "unit": unit}
         if self.min_length is not None and length < self.min_length:
             return RewardOutput(0.0, metadata={**metadata, "too": "short"})
         if self.max_length is not None and length > self.max_length:

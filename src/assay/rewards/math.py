@@ -125,6 +125,7 @@ class _Batch:
         self.judged: dict[Any, tuple[float | None, str, dict[str, Any]]] = {}
 
     def score(self, response: str, truth: Any) -> RewardOutput:
+        started = time.perf_counter()
         key: Any = truth if isinstance(truth, str) else repr(truth)
         known = self.golds.get(key)
         if known is None:
@@ -137,12 +138,12 @@ class _Batch:
         if judged is None:
             judged = self.judged[case] = self._judge(found, golds, problem)
         reward, error, metadata = judged
-        return RewardOutput(reward, metadata=dict(metadata), error=error)
+        seconds = time.perf_counter() - started
+        return RewardOutput(reward, metadata=dict(metadata), error=error, seconds=seconds)
 
     def _judge(
         self, found: FinalAnswer | None, golds: tuple[str, ...], problem: str
     ) -> tuple[float | None, str, dict[str, Any]]:
-        started = time.perf_counter()
         if not golds:
             return None, _abstained(problem), {"extracted": found.text if found else None}
         if found is None:
@@ -150,7 +151,6 @@ class _Batch:
         else:
             grade = grade_answer(found, golds, self.options, self.strict)
         metadata = _describe(grade, golds)
-        metadata["seconds"] = time.perf_counter() - started
         if problem and not grade.correct:
             return None, _abstained(problem), metadata
         return float(grade.correct), "", metadata

@@ -50,7 +50,9 @@ def _is_helper(node: ast.stmt, entry_point: str) -> bool:
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """A head with nothing but a docstring: it is asked for, not given."""
-    return all(isinstance(x, ast.Pass) or (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant)) for x in node.body)
+    return all(
+        isinstance(x, ast.Pass) or (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant)) for x in node.body
+    )
 
 
 def classes_of(prompt: str) -> list[str]:

@@ -125,10 +125,10 @@ class Viewer:
             arrays.append(raw + b"\0" * (-len(raw) % 8))
             at += len(arrays[-1])
         head: dict[str, Any] = {"rows": table.rows, "titles": [t[:120] for t in table.groups[groups:]]}
-        size = len(to_json({**head, "columns": places}).encode()) + 32 * len(places)
+        size = len(_utf8({**head, "columns": places})) + 32 * len(places)  # room for the places, which follow from it
         size += -(size + 4) % 8
         head["columns"] = [{**place, "at": place["at"] + size + 4} for place in places]
-        return struct.pack("<I", size) + to_json(head).encode().ljust(size) + b"".join(arrays)
+        return struct.pack("<I", size) + _utf8(head).ljust(size) + b"".join(arrays)
 
     def save(self, kind: str, record: Mapping[str, Any]) -> str:
         """Append a label or a case to its file; says what was done."""
@@ -268,6 +268,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+
+def _utf8(data: Any) -> bytes:
+    return to_json(data).encode("utf-8", "replace")
 
 
 def _number(text: str) -> int:

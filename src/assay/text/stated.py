@@ -44,12 +44,10 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
 _FILLER = re.compile(
     r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
 )
-_SENTENCE_END = re.compile(
-    r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b"
-)
+_SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b")
 _QUOTES = re.compile(r"^(?:\s|\\?[\"'“”`*_])+")
 _BECAUSE = re.compile(
-    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    r"[,\s]\s{0,4}(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
     re.I | re.S,
 )
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)

@@ -68,7 +68,6 @@ class Child:
             self.cpu = max(self.cpu, cpu_clock(self.pid))
             self.line = max(self.line, queued(self.pid) or 0.0)
 
-
     def end(self) -> None:
         """Kill it where it still runs, and take leave of it."""
         if not self.ended:

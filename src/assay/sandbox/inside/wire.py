@@ -103,7 +103,7 @@ def _opaque(value: Any, other: Other | None) -> Any:
     return other(value)
 
 
-_FLATTEN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+_FLATTEN: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (int, lambda v: int.__add__(v, 0)),
     (float, lambda v: float.__add__(v, 0.0) if float.__ne__(v, 0.0) else 0.0),
     (str, lambda v: "".join(str.__iter__(v))),
