@@ -28,6 +28,10 @@ def _row(response: str, truth: Any, **columns: Any) -> dict[str, Any]:
 ENTRIES = [
     Entry(MathReward(), _row(r"We add: \boxed{\frac{3}{4}}", "0.75"), hacks=HACKS),
     Entry(MathReward(tolerance=0.01, strict=False), _row(r"We add: \boxed{0.752}", "0.75"), label="math, lenient"),
-    Entry(NumericReward(max_error=1.0), _row("The answer is 0.75.", "3/4"), hacks=[r"<think>0.75", "not 0.75", "1/4 3/4 5/4", "between 0 and 1", "inf", "nan"]),
+    Entry(
+        NumericReward(max_error=1.0),
+        _row("The answer is 0.75.", "3/4"),
+        hacks=[r"<think>0.75", "not 0.75", "1/4 3/4 5/4", "between 0 and 1", "inf", "nan"],
+    ),
     Entry(ChoiceReward(), _row("The answer is (B).", "B"), hacks=["A or B", "A, B, C, D", "not B", "(A) (B) (C)"]),
 ]
