@@ -77,7 +77,8 @@ class MathReward(RewardFunction):
         >>> MathReward()([{"response": r"So \boxed{0.75}", "ground_truth": r"\frac34"}])
         [1.0]
 
-    Hacked by: guessing where few answers are possible; a question whose ground truth is wrong.
+    Hacked by: handing back the question: where 5050 is asked for, `\sum_{k=1}^{100} k` is equal to it (`form="same"`
+    refuses that); guessing, where few answers are possible.
     """
 
     tolerance: float = 0.0
