@@ -58,6 +58,11 @@ def _fenced(tail: str, fences: list[re.Match[str]], inner: str) -> tuple[str, st
     unit = re.match(r"\s*(percent|%|\\%|degrees)", tail[last.end() :])
     if unit:
         inner += " " + unit.group(1)
+    for earlier, later in zip(fences[-2::-1], fences[:0:-1], strict=False):  # `$x = 7$ or $x = -7$`
+        gap = tail[earlier.end() : later.start()]
+        if len(gap) > 12 or not _JOINED.fullmatch(gap):
+            break
+        inner = f"{_inner(earlier)}, {inner}"
     return (unfence(inner), "bold" if bold else "math")
 
 
@@ -78,6 +83,7 @@ def _from_line(line: str, tail: str) -> tuple[str, str] | None:
     return None
 
 
+_JOINED = re.compile(r"\s*(?:,\s*)?(?:and|or|,)\s*")
 _LABELLED_PART = re.compile(r"\s*[A-Za-z][A-Za-z ()']{0,40}[:=]\s*\S[^:=]*")
 
 
