@@ -85,8 +85,11 @@ def _relations(node: Node) -> bool:
     return isinstance(node, Relation) or (isinstance(node, Group) and any(_relations(n) for n in node.items))
 
 
+_SIGNS = frozenset({"op pm", "op mp"})
+
+
 def _signed(node: Node) -> bool:
-    return isinstance(node, Op) and has(node, "pm", "mp")
+    return isinstance(node, Op) and has(node, _SIGNS)
 
 
 def both_signs(node: Node) -> list[Node]:

@@ -60,7 +60,7 @@ def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
 
 
 def _at_points(a: Node, b: Node, units: Units) -> bool | None:
-    points = SIGNED if (has(a, *_SIGN_MATTERS) or has(b, *_SIGN_MATTERS)) else REALS
+    points = SIGNED if (has(a, _SIGN_MATTERS) or has(b, _SIGN_MATTERS)) else REALS
     try:
         verdicts = [_same_at(a, b, p, units) for p in points[:1]]
         if verdicts[0] is True:
@@ -70,7 +70,7 @@ def _at_points(a: Node, b: Node, units: Units) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-_SIGN_MATTERS = ("abs", "max", "min", "sgn")
+_SIGN_MATTERS = frozenset({"op abs", "op max", "op min", "op sgn"})
 
 
 # -- values ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from assay.math.decision import Closeness, Decision
 from assay.math.equal import DECADIC, DEGREES_LEFT_OUT, equal
 from assay.math.evaluate import NeedsIntegers, Point, evaluate
 from assay.math.limits import TooLarge, Unreadable
-from assay.math.tree import Node, Num, Op, Sym, has, names, variables
+from assay.math.tree import Node, Num, Op, Sym, names, variables
 
 
 def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -34,11 +34,12 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
 
 def _otherwise_equal(gold: Node, answer: Node, near: Closeness) -> Decision:
     """The few ways in which two values that differ are still one answer."""
-    if (has(gold, "deg") or has(answer, "deg")) and equal(gold, answer, DEGREES_LEFT_OUT):
+    written = names(gold) | names(answer)
+    if "op deg" in written and equal(gold, answer, DEGREES_LEFT_OUT):
         return Decision(True, "degrees")
-    if (has(gold, "log") or has(answer, "log")) and equal(gold, answer, DECADIC):
+    if "op log" in written and equal(gold, answer, DECADIC):
         return Decision(True, "logarithms to the base of ten")
-    if "I" in names(gold) | names(answer) and "i" in names(gold) | names(answer):
+    if "I" in written and "i" in written:
         return Decision(equal(_imaginary(gold), _imaginary(answer)), "I for the imaginary unit")
     if near.relative and within(gold, answer, near.relative):
         return Decision(True, f"within {float(near.relative):g} of the gold")

@@ -130,10 +130,9 @@ def names(node: Node) -> frozenset[str]:
 _NONE: frozenset[str] = frozenset()
 
 
-def has(node: Node, *ops: str) -> bool:
-    """Whether one of these operations is in it."""
-    found = names(node)
-    return any("op " + op in found for op in ops)
+def has(node: Node, ops: frozenset[str]) -> bool:
+    """Whether one of these operations, named as `op sin`, is in it."""
+    return not ops.isdisjoint(names(node))
 
 
 def variables(node: Node) -> set[str]:
