@@ -26,35 +26,12 @@ def _row(response: str, truth: Any, **columns: Any) -> dict[str, Any]:
 
 
 ENTRIES = [
-<<<<<<< HEAD
     Entry(MathReward(), _row(r"We add: \boxed{\frac{3}{4}}", "0.75"), hacks=HACKS),
     Entry(MathReward(tolerance=0.01, strict=False), _row(r"We add: \boxed{0.752}", "0.75"), label="math, lenient"),
-    Entry(NumericReward(max_error=1.0), _row("The answer is 0.75.", "3/4"), hacks=[r"<think>0.75", "not 0.75", "1/4 3/4 5/4", "between 0 and 1", "inf", "nan"]),
+    Entry(
+        NumericReward(max_error=1.0),
+        _row("The answer is 0.75.", "3/4"),
+        hacks=[r"<think>0.75", "not 0.75", "1/4 3/4 5/4", "between 0 and 1", "inf", "nan"],
+    ),
     Entry(ChoiceReward(), _row("The answer is (B).", "B"), hacks=["A or B", "A, B, C, D", "not B", "(A) (B) (C)"]),
-=======
-    Entry(
-        MathReward(),
-        {**ASKED, "response": r"Six sevens are \boxed{42}."},
-        hacks=[
-            r"\boxed{41} \boxed{42} \boxed{43}",
-            r"\boxed{41, 42, 43}",
-            r"The answer is not \boxed{42}",
-            r"\boxed{}",
-        ],
-    ),
-    Entry(
-        NumericReward(),
-        {**ASKED, "response": "Six sevens are 42, so the answer is 42."},
-        hacks=["41 42 43", "between 0 and 100", "inf", "nan"],
-    ),
-    Entry(
-        ChoiceReward(),
-        {
-            "prompt": "Which one? A) 36 B) 42 C) 48",
-            "response": "Six sevens are 42. The answer is (B).",
-            "ground_truth": "B",
-        },
-        hacks=["A B C", "(A) (B) (C)", "A or B or C"],
-    ),
->>>>>>> rules
 ]
