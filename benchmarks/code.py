@@ -199,10 +199,8 @@ def main() -> None:
     probe = CodeReward(workers=1)
     tier = probe.compute_rewards(rows("cases")[:1])[0].metadata["isolation"]
     probe.close()
-    print(
-        f"two
-        workers, {who}, tier {tier['tier']} ({tier['name']}); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
-    )
+    where = f"tier {tier['tier']} ({tier['name']}); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
+    print(f"two workers, {who}, {where}")
     print(f"{'figure':<34}{'CPU ms':>9}{'a second':>10}{'latency ms':>12}   floor")
     measured = {}
     for form, (least, most) in FLOORS.items():

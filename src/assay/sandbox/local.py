@@ -49,6 +49,7 @@ MORE = words(
     "weakref sched timeit doctest cProfile tracemalloc"
 )
 """Imported as well where a program can open no file."""
+NUMPY_PARTS = words("numpy.random numpy.linalg numpy.fft numpy.polynomial numpy.ma numpy.testing")
 
 
 @dataclass
@@ -172,13 +173,18 @@ class LocalSandbox:
             raise ServerGone(f"a confined native program could still {', '.join(worked)}")
         return server
 
+    def _imported(self, packages: str) -> list[str]:
+        """The packages that a server imports; with their lazy parts where its children can open no file."""
+        names = [name for name in packages.split(",") if name and name != NATIVE]
+        return names + (NUMPY_PARTS if self._wide and "numpy" in names else [])
+
     def _setup(self, layers: dict[str, bool], packages: str, place: int) -> dict[str, Any]:
         """What a fork server is told."""
         beside = {name: folder for name, folder in _installed().items() if name in self.packages}
         places = (os.path.join(folder, name + end) for name, folder in beside.items() for end in ("", ".libs"))
         return layers | {
             "preload": COMMON + (MORE if self._wide else []),
-            "packages": [name for name in packages.split(",") if name and name != NATIVE],
+            "packages": self._imported(packages),
             "visible": sorted(set(beside.values())),
             "readable": _libraries(whole=layers["jail"]),
             "hidden": [os.path.join(STANDARD, name) for name in BESIDE],
@@ -234,7 +240,7 @@ def _libraries(whole: bool) -> list[str]:
     if not whole and any(os.path.isdir(os.path.join(STANDARD, name)) for name in BESIDE):
         inner = [os.path.join(STANDARD, name) for name in sorted(os.listdir(STANDARD)) if name not in BESIDE]
     python = os.path.join(sys.base_prefix, "lib", f"libpython3.{sys.version_info.minor}.so.1.0")
-    data = [python, "/etc/localtime", "/usr/share/zoneinfo"]
+    data = [python, "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale"]
     return [p for p in (*inner, *system_libraries(), *data) if os.path.lexists(p)]
 
 

@@ -11,7 +11,9 @@ TAGS = {
     "cpp": frozenset({"cpp", "c++", "cc", "cxx", "c++17", "c++20"}),
     "javascript": frozenset({"javascript", "js", "node", "nodejs", "mjs"}),
 }
-LONGEST = 1 << 20  # characters; what is longer is no program that anybody asked for
+LONGEST = 1 << 18  # characters of a program; what is longer is none that anybody asked for
+MAX_CUTS = 20
+LONGEST_PLAIN = 1 << 15  # without a fence only parsing tells a program from prose, and parsing is slow
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*$", re.M)
 
@@ -45,13 +47,16 @@ def extract_code(
         >>> extract_code("Here:\\n```python\\nx = 1\\n```\\nDone.").code
         'x = 1\\n'
     """
-    if len(response) > LONGEST:
-        return Code("", "", f"the response is longer than {LONGEST} characters")
     blocks = _blocks(response)
     if blocks:
-        return _completed(_of_blocks(blocks, language, join), language, prompt, entry_point)
+        found = _of_blocks(blocks, language, join)
+        if len(found.code) > LONGEST:
+            return Code("", "", f"the program is longer than {LONGEST} characters")
+        return _completed(found, language, prompt, entry_point)
     if not response.strip():
         return Code("", "", "the response is empty")
+    if len(response) > LONGEST_PLAIN:
+        return Code("", "", f"no fenced block in a response of more than {LONGEST_PLAIN} characters")
     if language != "python":
         return Code(response, "plain")
     return _plain(response, prompt, entry_point)
@@ -93,7 +98,7 @@ _ALL_TAGS = frozenset().union(*TAGS.values(), _OTHER_TAGS.split())
 
 def _completed(found: Code, language: str, prompt: str, entry_point: str) -> Code:
     """A block that holds only the body of the function asked for is completed by the prompt."""
-    if language != "python" or not found.code or not prompt or not entry_point:
+    if language != "python" or not found.code or not prompt or not entry_point or len(found.code) > LONGEST_PLAIN:
         return found
     if re.search(
         rf"^\s*(async +def|def|class) +{re.escape(entry_point)}\b|^{re.escape(entry_point)}\s*[:=]", found.code, re.M
@@ -124,11 +129,27 @@ def _joined(prompt: str, rest: str, entry_point: str) -> str:
     first = next((line for line in lines if line.strip()), "")
     if not first[:1].isspace():
         lines = ["    " + line for line in lines]  # a body that lost its indent with the prompt's last line
-    for end in range(len(lines), max(0, len(lines) - 200), -1):
+    end = len(lines)
+    for _ in range(MAX_CUTS):
         whole = head + "\n" + "\n".join(lines[:end]) + "\n"
-        if _parses(whole):
+        wrong = _first_wrong_line(whole)
+        if wrong is None:
             return whole
+        end = min(end - 1, wrong - head.count("\n") - 2)  # up to the line before the one where it stops being code
+        if end <= 0 or not any(line.strip() for line in lines[:end]):
+            return ""
     return ""
+
+
+def _first_wrong_line(text: str) -> int | None:
+    """The line that the parser stops at; None where it does not."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return error.lineno or 1
+    except (ValueError, RecursionError, MemoryError):
+        return 1
+    return None
 
 
 def _is_idle(node: ast.stmt) -> bool:
