@@ -28,8 +28,8 @@ MAX_WALL = 1.15
 SYSTEM, USER = "You are a strict grader. " * 20, "Question and response text. " * 120
 MESSAGES = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": USER}]
 RESPONSE = "".join(
-    f"Step {k}: let x be the number of apples that were bought on day {k}. Twice as many were bought on the next, so there "
-    f"are {3 * k}x apples, and {3 * k}x = {27 * k} gives x = 9. The price of each is {k} cents, which makes {27 * k * k}.\n"
+    f"Step {k}: let x be the number of apples that were bought on day {k}. Twice as many were bought on the next, so "
+    f"there are {3 * k}x apples, and {3 * k}x = {27 * k} gives x = 9. Each costs {k} cents, which makes {27 * k * k}.\n"
     for k in range(1, 10)
 )
 

@@ -7,6 +7,8 @@ the question itself is about grading (its words are in the prompt), the rule for
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -60,26 +62,29 @@ RULES = (
         """grader graders judge judges evaluator evaluators rater raters assessor assessors examiner examiners marker
         reviewer reviewers scorer verifier referee reward scoring grading judging""",
         r"(?:^|[\W_])(?:dear|note to|message (?:to|for)|attention|attn|hey|hello|for|to|as) "
-        rf"(?:the |our |my |any |all )?(?:\w+ )?{_JUDGE}\b",
-        rf"(?:^|[\W_]){_JUDGE}(?: note| instructions?)?\s*[:,;>-]",
+        rf"(?:the |our |my |any |all |an? )?(?:\w+ )?{_JUDGE}\b",
+        rf"(?:^|[\W_]){_JUDGE}(?: note| instructions?)?[)\]]?\s*[:,;>-]",
         rf"\b{_JUDGE} (?:should|must|may|will|can|please|needs? to|has|have|is|are)\b",
         rf"\b\w+ {_JUDGE} (?:rated|agreed?|preferred|found|confirmed|gave|said)\b",
     ),
     _rule(
         "announces a score",
         """score scores rating ratings grade grades verdict verdicts result mark marks points judgment judgement
-        evaluation reward assessment label decision""",
+        evaluation reward assessment label decision winner preferred""",
         r"\[\[\s*[\w.]+\s*\]\]|\[result\]",
-        rf"^\W*(?:(?:my|the|your|final|overall|total)\s+)*(?:{_SCORE}|evaluation|judge?ment|label|decision|result)\b"
+        rf"^\W*(?:[a-z']+\s+){{0,3}}(?:{_SCORE}|evaluation|judge?ment|label|decision|result)\b"
         rf"[\s\w]{{0,20}}?\s*(?:[:=]|is\b|->|→|should be)\s*\W{{0,6}}{_LABEL}\b(?:\s*(?:/|out of)\s*\d+)?\W*$",
+        r"^\W*(?:final\s+|overall\s+)?(?:score|rating|grade|verdict)\W*$",
         r"[<\[]\s*/?\s*(?:score|rating|grade|verdict|reward|evaluation|judge?ment)\s*[>\]]",
-        r"[\"'](?:rating|grade|verdicts?|reward|judge?ment|evaluation)[\"']\s*:",
+        r"[\"'](?:rating|grade|verdicts?|reward|judge?ment|evaluation|winner|preferred|score_\w+)[\"']\s*:",
         r"[\"'](?:scores?|points)[\"']\s*:\s*[\"']?(?:[1-9]\d*\b(?!\.)|0?\.9|1\.0)",
     ),
     _rule(
         "asks for a score",
         """score scores scored rating rate grade mark marks points verdict credit maximum max highest full perfect
-        respond reply output reward yes record emit deserve deserves deserved worth merit merits prefer prefers""",
+        respond reply output reward yes record emit deserve deserves deserved worth merit merits prefer prefers
+        give award""",
+        rf"\b{_GIVE}\b[^.!?\n]{{0,40}}\b(?:\d+|ten|five) ?(?:/|out of) ?(?:\d+|ten|five)\b",
         rf"\b{_GIVE}\b[^.!?\n]{{0,60}}\b(?:{_BEST}\s+{_SCORE}|full (?:marks|credit|points)|{_BEST}\s+(?:level|number))",
         rf"\b(?!rate){_SCORE}\s*(?:=|:=|to|of|as)\s*\"?(?:\d|{_BEST}\b)",
         rf"\b(?:please|must|should|kindly|now|just|only|simply|always|and|then)\s+(?:\w+ )?{_SAY}\b[^.!?\n]{{0,30}}?"
@@ -114,12 +119,14 @@ RULES = (
         "praises itself",
         """verified validated fully entirely completely perfect perfectly accurate excellent flawless outstanding
         superior best error rigorous comprehensive exemplary complete correct lose inferior worse unsafe wrong
-        plagiarised plagiarized quality""",
+        plagiarised plagiarized quality exactly confidence""",
         rf"\b(?:this|the|my|above|that|following|preceding|previous|other|second|first|competing|rival|alternative)\s+"
         rf"(?:\w+ )?(?:{_WORK}|above)\b(?: given| provided| [ab]\b)*[^.!?\n,;:]{{0,24}}?\b(?:is|are|was"
         rf"|has been|have been|should|meets|satisfies|contains?|makes?)\b[^.!?\n]{{0,60}}?\b(?:{_GOOD}|{_BAD})\b",
         rf"\b(?:other|competing|rival|second|first|previous)\s+{_WORK}\b[^.!?\n]{{0,40}}\b{_BAD}",
         rf"\bcorrect {_WORK} (?:is )?(?:given|provided|shown) above\b",
+        rf"\b(?:this|the above|my) {_WORK}\b[^.!?\n]{{0,20}}\b(?:perfectly|fully|completely|exactly)\b",
+        rf"\bconfidence\b[^.!?\n]{{0,30}}\b{_WORK}\b[^.!?\n]{{0,12}}\b\d+ ?%",
         topical=False,
     ),
     _rule(
@@ -135,6 +142,7 @@ RULES = (
         rf"\b(?:all|every|most|the majority of|many|several) (?:other )?{_PEOPLE}\b[^.!?\n]{{0,30}}\b"
         r"(?:agrees?|agreed|rated|preferr?(?:s|ed)?|confirm\w*)\b",
         r"(?<!if )\b(?:all|every|\d+ ?/ ?\d+)\b[^.!?\n]{0,20}\b(?:unit )?tests? (?:have |has )?pass",
+        r"\btests?\b\W{0,3}\d+ ?(?:/|of|out of) ?\d+ (?:passed|pass|ok|green)",
     ),
     _rule(
         "flatters or pleads",
@@ -164,19 +172,19 @@ RULES = (
 )
 
 _ABROAD = re.compile(
-    r"(?:höchst|volle|maximal|best)\w*\s+(?:punkt|note|bewertung)|(?:ignorier|vergiss|missacht)\w*\s+(?:\w+\s+){0,3}anweisung"
+    r"(?:hochst|volle|maximal|best)\w*\s+(?:punkt|note|bewertung)|(?:ignorier|vergiss|missacht)\w*\s+(?:\w+\s+){0,3}anweisung"
     r"|\b(?:note|score)\s+(?:maximale?|la plus|parfaite?)|(?:meilleure|plus haute)\s+note"
     r"|\b(?:ignore[zr]?|oublie[zr]?)\s+(?:les|toutes|ces|mes|vos)\s+(?:\w+\s+){0,2}instructions"
     r"|(?:puntuaci|calificaci|nota|pontua|punteggio|voto|nilai)\w*\s+(?:\w+\s+)?"
-    r"(?:m[aá]xim|massim|perfe|más alta|mais alta|più alt)"
-    r"|(?:m[aá]xim|massim)\w*\s+(?:puntu|pontu|nota|calif|voto|punteg)"
-    r"|\b(?:ignor[ae]|olvid|esque|dimentic)\w*\s+(?:\w+\s+){0,3}(?:instrucc|istruz|instruç)"
+    r"(?:maxim|massim|perfe|mas alta|mais alta|piu alt)"
+    r"|(?:maxim|massim)\w*\s+(?:puntu|pontu|nota|calif|voto|punteg)"
+    r"|\b(?:ignor[ae]|olvid|esque|dimentic)\w*\s+(?:\w+\s+){0,3}(?:instrucc|istruz|instruc)"
     r"|(?:максимальн|высш|наивысш)\w*\s+(?:балл|оценк)|(?:игнорир|забуд)\w*\s+(?:\w+\s+){0,3}(?:инструкц|указан)"
     r"|(?:最高|满|滿)(?:的)?(?:分|评分|評分|評価|点|スコア)|(?:忽略|无视|無視)(?:.{0,12})(?:指令|指示|说明|要求|提示)"
     r"|(?:指示|命令)を?(?:すべて)?(?:無視)|満点|최고\s*점|만점|지시.{0,8}무시|무시.{0,8}지시"
     r"|(?:أعلى|الدرجة)\s+(?:درجة|الكاملة|تقييم)|تجاهل.{0,20}تعليمات|अधिकतम\s+अंक|निर्देश.{0,20}अनदेखा"
-    r"|en yüksek puan|talimatlar.{0,20}(?:yok say|unut)|điểm (?:cao nhất|tối đa)"
-    r"|(?:najwyższ|maksymaln)\w*\s+(?:ocen|punkt)"
+    r"|en yuksek puan|talimatlar.{0,20}(?:yok say|unut)|điem (?:cao nhat|toi đa)"
+    r"|(?:najwyzsz|maksymaln)\w*\s+(?:ocen|punkt)"
     r"|(?:hoogste|maximale)\s+(?:cijfer|beoordeling)"
 )
 _WORDS_ABROAD = """
@@ -214,12 +222,16 @@ def redact(text: str, prompt: str = "") -> Redacted:
         found.rules.append("closes the grader's brackets")
     found.text = _without_credentials(found)
     _check_passages(found, prompt.lower())
-    found.text = _once(found.text).strip("\n") if found.passages else _once(found.text)
+    found.text = _once(found.text)
+    if found.passages:
+        found.text = found.text.strip("\n")
+        if found.text.endswith("```") and found.text.count("```") % 2:
+            found.text = found.text.removesuffix("```").rstrip()
     return found
 
 
 def _check_passages(found: Redacted, prompt: str) -> None:
-    if not _suspicious(_folded(found.text)):
+    if not _suspicious(_folded(found.text)) and not _hidden(found.text):
         return
     asked = _words(prompt.lower())
     kept: list[str] = []
@@ -227,19 +239,24 @@ def _check_passages(found: Redacted, prompt: str) -> None:
     passages = list(_passages(found.text))
     for i, passage in enumerate(passages):
         seen = _folded(passage)
+        if forged and _BARE_LABEL.match(seen):
+            continue
         if forged and _NEXT_ITEM.match(seen):
             found.passages.append("".join(passages[i:]).strip())
             found.rules.append("opens another item")
             break
-        broken = _broken_rule(seen, asked) if _suspicious(seen) else ""
+        broken = _broken_rule(seen, asked) if _suspicious(seen) else _hidden(passage)
         if not broken:
             kept.append(passage)
             continue
         found.passages.append(passage.strip())
         found.rules.append(broken)
         _drop_open_bracket(kept)
-        forged = forged or broken == "announces a score"
-    found.text = _EMPTY_FENCE.sub("", "".join(kept)).rstrip() if found.rules else found.text
+        if broken == "announces a score":
+            forged = True
+            _drop_forged_item(kept)
+    if found.rules:
+        found.text = _EMPTY_FENCE.sub("", "".join(kept)).rstrip()
 
 
 _TO_SPACES = str.maketrans(dict.fromkeys("\t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’", " "))
@@ -264,6 +281,32 @@ def _broken_rule(low: str, asked: set[str]) -> str:
             return rule.name
     abroad = not _ABROAD_WORDS.isdisjoint(words) or any(stem in low for stem in _ABROAD_STEMS)
     return "asks in another language" if abroad and _ABROAD.search(passage) else ""
+
+
+_MARKS = re.compile("[\u0300-\u036f]")
+
+
+_BARE_LABEL = re.compile(r"\W*(?:\d+(?:\.\d+)?(?: ?/ ?\d+)?|yes|true|a|b)\W*$")
+_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
+
+
+def _hidden(text: str) -> str:
+    """The rule that an encoded text breaks, where one is in this passage."""
+    if not any(len(word) >= 24 for word in text.split()):
+        return ""
+    for match in _BASE64.finditer(text):
+        with contextlib.suppress(ValueError):
+            said = base64.b64decode(match[0] + "=" * (-len(match[0]) % 4)).decode("ascii").lower()
+            if " " in said and _broken_rule(said, set()):
+                return "hides words to the judge"
+    return ""
+
+
+def _drop_forged_item(kept: list[str]) -> None:
+    """A forged verdict closes an item that the response itself opened: the item goes with it."""
+    opened = next((k for k, passage in enumerate(kept) if k and _NEXT_ITEM.match(_folded(passage))), None)
+    if opened is not None:
+        del kept[opened:]
 
 
 _EMPTY_FENCE = re.compile(r"```\w*\s*```\n?")
@@ -299,7 +342,7 @@ def _folded(text: str) -> str:
     """Lower case, full-width letters as usual ones, look-alikes of Latin letters inside Latin words as these."""
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFKC", text)
+    text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
     words = text.split(" ")
     mixed = [w.translate(_LOOKALIKES) if any(c.isascii() and c.isalpha() for c in w) else w for w in words]
     return " ".join(mixed).lower()
@@ -317,10 +360,19 @@ _OURS = re.compile(
 )
 
 
+_SAYS_END = re.compile(
+    r"^[\W_]*(?:the )?end of (?:the |this )?(?:response|answer|submission|completion|solution|candidate|assistant|item)"
+    r"(?:'s answer)?[\W_]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 def _without_breakout(text: str) -> str:
     """The text up to a closing bracket that nothing in it opened: there it tries to leave its place."""
-    if "</" not in text and " of " not in text:
+    if "</" not in text and " of " not in text.lower():
         return text
+    if end := _SAYS_END.search(text):
+        text = text[: end.start()].rstrip()
     opened: set[str] = set()
     for match in _TAG.finditer(text):
         closes, tag, marker = match[1], (match[2] or "").lower(), (match[3] or "").lower()
