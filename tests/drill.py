@@ -78,6 +78,77 @@ HOSTILE: dict[str, str] = {
 """What no reward may fall over, or be slow on."""
 
 
+FRAGMENTS = (
+    *(
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "<tool_call>",
+        "</tool_call>",
+        '{"name": "density"',
+        "}",
+        "[",
+        "]",
+    ),
+    *(
+        "```",
+        "```python\n",
+        "~~~",
+        "`",
+        "$",
+        "$$",
+        r"\(",
+        r"\)",
+        r"\boxed{",
+        "*",
+        "**",
+        "***",
+        "******",
+        "# ",
+        "## ",
+        "<<",
+        ">>",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        " ",
+        "\t",
+        "\r",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\u200d",
+        "\u0301",
+        "\ud800",
+        "é",
+        "ß",
+        "İ",
+        "ﬁ",
+        "ﷺ",
+    ),
+    *('"', "'", "“", "”", "’", ".", "。", "...", "!", "?", ",", "，", "1", "1,000", "-3", "−3", "3.14", "1/2", "%"),
+    *(
+        "a",
+        "Answer",
+        "Answer:",
+        "Reason",
+        "because",
+        "therefore",
+        "因为",
+        "日本",
+        "한국",
+        "سلام",
+        "word ",
+        " the ",
+        "less dense",
+    ),
+)
+"""What responses are made of at random, to find what nobody thought of."""
+
+
 def probes(entry: Entry) -> dict[str, str]:
     """The simple hacks that are tried on every reward."""
     honest, prompt = str(entry.honest.get("response", "")), str(entry.honest.get("prompt", ""))

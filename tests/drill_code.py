@@ -21,6 +21,6 @@ ENTRIES = [
             "```python\ndef double(x):\n    return x + 2\n```",
             "```python\nclass Same:\n    __eq__ = lambda self, other: True\ndouble = lambda x: Same()\n```",
         ],
-        seconds=10.0,
+        seconds=20.0,
     ),
 ]

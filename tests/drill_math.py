@@ -1,32 +1,37 @@
-"""The math rewards, listed for the drill."""
+"""The mathematical rewards, listed for the drill."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from drill import Entry
 
 from assay.rewards.math import ChoiceReward, MathReward, NumericReward
 
-ASKED = {"prompt": "What is six times seven?", "ground_truth": "42"}
+ASKED = "What is 1/2 + 1/4?"
+HACKS = [
+    r"\boxed{3/4} or maybe \boxed{5/4}",
+    r"The answer is not \boxed{3/4}.",
+    r"<think>\boxed{3/4}",
+    r"\boxed{1/4, 1/2, 3/4}",
+    "<answer>3/4</answer><answer>1/4</answer>",
+    r"If the answer were \boxed{3/4}, it would be more than a half.",
+    r"\boxed{1/2} \boxed{3/4} \boxed{5/4}",
+    r"\boxed{}",
+]
+
+
+def _row(response: str, truth: Any, **columns: Any) -> dict[str, Any]:
+    return {"prompt": ASKED, "response": response, "ground_truth": truth, **columns}
+
 
 ENTRIES = [
+    Entry(MathReward(), _row(r"We add: \boxed{\frac{3}{4}}", "0.75"), hacks=HACKS),
+    Entry(MathReward(tolerance=0.01, strict=False), _row(r"We add: \boxed{0.752}", "0.75"), label="math, lenient"),
     Entry(
-        MathReward(),
-        {**ASKED, "response": r"Six sevens are \boxed{42}."},
-        hacks=[
-            r"\boxed{41} \boxed{42} \boxed{43}",
-            r"\boxed{41, 42, 43}",
-            r"The answer is not \boxed{42}",
-            r"\boxed{}",
-        ],
+        NumericReward(max_error=1.0),
+        _row("The answer is 0.75.", "3/4"),
+        hacks=[r"<think>0.75", "not 0.75", "1/4 3/4 5/4", "between 0 and 1", "inf", "nan"],
     ),
-    Entry(
-        NumericReward(),
-        {**ASKED, "response": "Six sevens are 42, so the answer is 42."},
-        hacks=["41 42 43", "between 0 and 100", "inf", "nan"],
-    ),
-    Entry(
-        ChoiceReward(),
-        {"prompt": "Which one? A) 36 B) 42 C) 48", "response": "Six sevens are 42. The answer is (B).", "ground_truth": "B"},
-        hacks=["A B C", "(A) (B) (C)", "A or B or C"],
-    ),
+    Entry(ChoiceReward(), _row("The answer is (B).", "B"), hacks=["A or B", "A, B, C, D", "not B", "(A) (B) (C)"]),
 ]

@@ -29,6 +29,14 @@ def test_rloo_is_the_reward_minus_the_mean_of_the_others():
     assert adv.RLOOAdvantage()(rewards, num_generations=4) == pytest.approx(expected)
 
 
+def test_rloo_scaled():
+    rewards = [3.0, 1.0, None, 0.5]
+    spread = statistics.stdev([3.0, 1.0, 0.5]) + adv.EPSILON
+    plain = adv.RLOOAdvantage()(rewards, 4)
+    assert adv.RLOOAdvantage()(rewards, 4, scale="group") == pytest.approx([a / spread for a in plain])
+    assert adv.RLOOAdvantage("batch")(rewards, 4) == pytest.approx([a / spread for a in plain])
+
+
 def test_reinforce_plus_plus():
     rewards = [1.0, 0.0, 0.0, 3.0]
     spread = statistics.stdev(rewards) + adv.EPSILON

@@ -9,7 +9,9 @@ import random
 import time
 
 import pytest
-from drill import HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
+from drill import FRAGMENTS, HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import assay
 from assay import Outcome, score
@@ -78,6 +80,17 @@ def test_it_survives(entry: Entry, kind: str) -> None:
     output = score_of(entry, entry.row(HOSTILE[kind]))
     assert time.process_time() - started < entry.seconds
     assert output.outcome in (Outcome.SCORED, Outcome.ABSTAINED), output.error
+
+
+@every
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(pieces=st.lists(st.sampled_from(FRAGMENTS), max_size=20))
+def test_it_survives_what_nobody_thought_of(entry: Entry, pieces: list[str]) -> None:
+    output = score_of(entry, entry.row("".join(pieces)))
+    assert output.outcome in (Outcome.SCORED, Outcome.ABSTAINED), output.error
+    if output.reward is not None and entry.reward.contract.range is not None:
+        low, high = entry.reward.contract.range
+        assert low <= output.reward <= high
 
 
 @every

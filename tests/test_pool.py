@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import engine_rewards as rewards
-import psutil
 import pytest
+from processes import below, gone, lives, resident_mb
 
 from assay import CompositeReward, ConfigError, Engine, Outcome, RewardOutput, Trajectory, declare, score
 
@@ -38,15 +38,6 @@ def healthy_are_right(batch: list[Trajectory], outputs: list[RewardOutput]) -> b
     pairs = [(t, o) for t, o in zip(batch, outputs, strict=True) if set(t.response) <= {"a"}]
     assert len(pairs) >= 40
     return all(o.reward == len(t.response) / 10 for t, o in pairs)
-
-
-def gone(pids: list[int], within: float = 3.0) -> bool:
-    end = time.monotonic() + within
-    while time.monotonic() < end:
-        if not any(psutil.pid_exists(p) and psutil.Process(p).status() != psutil.STATUS_ZOMBIE for p in pids):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.parametrize(
@@ -116,10 +107,11 @@ def test_what_a_reward_leaves_behind_ends_with_it(engine: Engine, told: str) -> 
     batch = rows(told)
     outputs = score(rewards.obedient, batch, engine=engine)
     assert healthy_are_right(batch, outputs)
-    me = psutil.Process()
-    below = [p.pid for p in me.children(recursive=True)]
+    (pool,) = engine._staff.pools.values()
+    started = below(pool._supervisor.home.pid) if pool._supervisor.home else []
+    assert started
     engine.close()
-    assert gone(below)
+    assert gone(started)
 
 
 def test_a_reward_that_kills_the_nursery(engine: Engine) -> None:
@@ -150,10 +142,10 @@ def test_a_leak_ends_in_a_new_worker_and_not_in_an_error(engine: Engine) -> None
 def test_memory_is_watched_where_a_single_allocation_passes(tmp_path: Path) -> None:
     batch = rows("grab:400")
     with Engine(workers=2, quarantine=tmp_path) as engine:
-        score(rewards.obedient, rows(), engine=engine)
+        score(rewards.unbounded, rows(), engine=engine)
         (pool,) = engine._staff.pools.values()
         pool._supervisor.memory_mb = 200  # as if the machine were small
-        outputs = score(rewards.obedient, batch, engine=engine)
+        outputs = score(rewards.unbounded, batch, engine=engine)
     (bad,) = [o for o in outputs if o.reward is None]
     assert bad.outcome is Outcome.GRADER_ERROR
     assert "above the limit of 200 MB" in bad.error
@@ -163,10 +155,10 @@ def test_memory_is_watched_where_a_single_allocation_passes(tmp_path: Path) -> N
 def test_large_rows_are_not_held_twice(engine: Engine) -> None:
     big = "a" * 1_000_000
     batch = [Trajectory(response=big, metadata={"id": i}) for i in range(300)]
-    before = psutil.Process().memory_info().rss
+    before = resident_mb()
     outputs = score(rewards.unbounded, batch, engine=Engine(workers=2, memory_mb=400))
     assert all(o.reward == 100_000.0 for o in outputs)
-    assert psutil.Process().memory_info().rss - before < 100e6
+    assert resident_mb() - before < 100
 
 
 def test_an_import_in_the_midst_of_a_row_does_not_count(engine: Engine, tmp_path: Path, monkeypatch: Any) -> None:
@@ -382,10 +374,10 @@ print([o.reward for o in outputs].count(None), outputs[0].reward, outputs[-1].re
 
 
 LASTING = """
-import assay, psutil, sys, time, os, engine_rewards as r
+import assay, processes, sys, time, os, engine_rewards as r
 engine = assay.Engine(workers=2)
 assay.score(r.obedient, ["a"] * 20 + ["daemon", "child"], engine=engine)
-print(*[p.pid for p in psutil.Process().children(recursive=True)], flush=True)
+print(*processes.below(), flush=True)
 if sys.argv[1] == "exit":
     sys.exit()
 assay.score(r.unbounded, ["loop"] * 5, engine=engine)
@@ -403,10 +395,9 @@ def test_no_process_is_left_behind(tmp_path: Path, how: str) -> None:
         assert len(pids) >= 4
         if how == "kill":
             time.sleep(0.3)
-            below = [p.pid for p in psutil.Process(process.pid).children(recursive=True)]
+            pids += below(process.pid)
             process.kill()
-            pids += below
-    assert gone(pids), [psutil.Process(p).cmdline() for p in pids if psutil.pid_exists(p)]
+    assert gone(pids), [Path(f"/proc/{pid}/cmdline").read_text() for pid in pids if lives(pid)]
 
 
 def test_a_module_that_cannot_be_loaded_there(tmp_path: Path, monkeypatch: Any) -> None:

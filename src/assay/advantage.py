@@ -73,18 +73,10 @@ class GRPOAdvantage:
         groups: Sequence[Hashable] | None = None,
     ) -> list[float]:
         """One advantage for each reward, in order. `scale` overrides the estimator's own for this call."""
-        scale = scale or self.scale
-        if scale not in ("group", "batch", "none"):
-            raise ValueError(f"needed scale='group', 'batch' or 'none'; found {scale!r}.")
         numbers = _read(rewards)
         members = _groups(len(numbers), num_generations, groups)
-        centred = _per_group(numbers, members, _centre)
-        if scale == "none":
-            return [0.0 if a is None else a for a in centred]
-        if scale == "batch":
-            spread = _std([r for r in numbers if r is not None])
-            return [0.0 if a is None else a / (spread + self.epsilon) for a in centred]
-        return [a or 0.0 for a in _per_group(numbers, members, lambda known: _z_scores(known, self.epsilon))]
+        differences = _per_group(numbers, members, _centre)
+        return _scaled(differences, numbers, members, scale or self.scale, self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -116,17 +108,24 @@ class RLOOAdvantage:
     [3.0, -1.5, -1.5]
     """
 
+    scale: Scale = "none"
+    """What divides the difference: nothing, or (as Twinkle has it) the group's standard deviation, or the batch's."""
+    epsilon: float = EPSILON
+
     def __call__(
         self,
         rewards: Sequence[Reward],
         num_generations: int | None = None,
+        scale: Scale | None = None,
         *,
         groups: Sequence[Hashable] | None = None,
     ) -> list[float]:
-        """One advantage for each reward, in order."""
+        """One advantage for each reward, in order. `scale` overrides the estimator's own for this call."""
         numbers = _read(rewards)
+        members = _groups(len(numbers), num_generations, groups)
         baselines = leave_one_out(numbers, num_generations, groups=groups)
-        return [0.0 if r is None else r - b for r, b in zip(numbers, baselines, strict=True)]
+        differences = [None if r is None else r - b for r, b in zip(numbers, baselines, strict=True)]
+        return _scaled(differences, numbers, members, scale or self.scale, self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -281,6 +280,21 @@ def _per_group(
         for i, value in zip(where, change([n for i in where if (n := numbers[i]) is not None]), strict=True):
             out[i] = value
     return out
+
+
+def _scaled(
+    differences: Sequence[Reward], numbers: Sequence[Reward], members: list[list[int]], scale: Scale, epsilon: float
+) -> list[float]:
+    """The differences over the standard deviation of their group's rewards, or of the batch's; 0 where not scored."""
+    if scale == "none":
+        spreads: list[Reward] = [1.0] * len(numbers)
+    elif scale == "batch":
+        spreads = [_std([n for n in numbers if n is not None]) + epsilon] * len(numbers)
+    elif scale == "group":
+        spreads = _per_group(numbers, members, lambda known: [_std(known) + epsilon] * len(known))
+    else:
+        raise ValueError(f"needed scale='group', 'batch' or 'none'; found {scale!r}.")
+    return [0.0 if d is None or s is None else d / s for d, s in zip(differences, spreads, strict=True)]
 
 
 def _mean(known: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 _TABLES: Final = """
-CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, used REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 """

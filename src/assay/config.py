@@ -224,4 +224,4 @@ def reweighted(reward: RewardFunction, weights: Mapping[str, float]) -> RewardFu
                 f"{did_you_mean(name, reward.children)}"
             )
     terms: Sequence[Term] = [Term(t.reward, weights.get(t.name, t.weight), t.name, t.on_missing) for t in reward.terms]
-    return CompositeReward(terms, on_missing=reward.on_missing, name=reward.name)
+    return CompositeReward(terms, on_missing=reward.on_missing, name=reward.name, lazy=reward.lazy)

@@ -52,6 +52,8 @@ class Contract:
     """Part of the cache key, for what the code does not show: a model, a prompt, a data file."""
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameter name -> what fills it, where the author's word means something else here."""
+    gpus: float = 0.0
+    """Devices that one copy of it takes; on a cluster there are as many copies as there are devices."""
     inputs: tuple[str, ...] | None = None
     """What the score depends on, where that is less than the whole row: rows that agree in it are scored once."""
     columns: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ def _contract(declared: Mapping[str, Any]) -> Contract:
     return Contract(**declared)
 
 
+@functools.lru_cache(maxsize=1024)
 def name_of_class(cls: type) -> str:
     """`LengthReward` -> 'length', `GRPOJudge` -> 'grpo_judge'."""
     stem = re.sub(r"(?<=.)Reward(Function)?$", "", cls.__name__)

@@ -12,7 +12,9 @@ import hashlib
 import json
 import re
 import sys
+import threading
 import types
+from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import PurePath
@@ -47,7 +49,7 @@ class Fingerprint:
 def fingerprint(reward: RewardFunction) -> Fingerprint:
     """The fingerprint of one reward, without what it is composed of."""
     if isinstance(reward, FunctionReward):
-        return Fingerprint(code_of(reward.fn), {"fn": describe(reward.fn)}, reward.contract.version)
+        return Fingerprint(code_of(reward.fn), _of_function(reward.fn), reward.contract.version)
     return Fingerprint(code_of(type(reward)), _configuration(reward), reward.contract.version)
 
 
@@ -56,7 +58,7 @@ def fingerprints(reward: RewardFunction, path: str = "") -> dict[str, dict[str, 
     found = {path or reward.name: fingerprint(reward).as_dict()}
     if isinstance(reward, Composition):
         for name, child in reward.children.items():
-            found.update(fingerprints(child, f"{path}/{name}" if path else name))
+            found.update(fingerprints(child, f"{path or reward.name}/{name}"))
     return found
 
 
@@ -75,9 +77,11 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     if before["version"] != now["version"]:
         said.append(f"version {before['version']!r} became {now['version']!r}")
     old, new = before["config"], now["config"]
-    for key in dict.fromkeys([*old, *new]):
-        if old.get(key) != new.get(key):
-            said.append(f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}")
+    said += [
+        f"{key} {json.dumps(old.get(key))[:60]} became {json.dumps(new.get(key))[:60]}"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    ]
     return said or ["it changed"]
 
 
@@ -100,9 +104,21 @@ def _configuration(reward: RewardFunction) -> dict[str, Any]:
     return {n: describe(getattr(reward, n, None), named=parts) for n in names if n not in hidden}
 
 
+def _of_function(fn: Any) -> dict[str, Any]:
+    """What a function carries beside its code: what it closes over, its fixed arguments, the object it is bound to."""
+    if isinstance(fn, functools.partial):
+        given = {f"argument {i}": describe(value) for i, value in enumerate(fn.args)}
+        return _of_function(fn.func) | given | {str(k): describe(v) for k, v in fn.keywords.items()}
+    if isinstance(fn, types.MethodType):
+        return {"self": describe(fn.__self__)}
+    if isinstance(fn, types.FunctionType):
+        return dict(zip(fn.__code__.co_freevars, map(describe, _cells(fn)), strict=False))
+    return {"object": describe(fn)}
+
+
 def describe(value: Any, depth: int = 6, named: bool = False) -> Any:
     """A value as plain data that is the same in every process. Rewards in it whole, or by their names."""
-    if value is None or isinstance(value, bool | int | float | str) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, Enum)):
         return value
     if depth == 0:
         return type(value).__qualname__
@@ -123,7 +139,11 @@ def describe(value: Any, depth: int = 6, named: bool = False) -> Any:
 
 def _describe_object(value: Any, depth: int, named: bool) -> Any:
     if isinstance(value, functools.partial):
-        return [describe(value.func, depth - 1, named), describe(value.args, depth - 1, named), describe(value.keywords, depth - 1, named)]
+        return [
+            describe(value.func, depth - 1, named),
+            describe(value.args, depth - 1, named),
+            describe(value.keywords, depth - 1, named),
+        ]
     if isinstance(value, types.MethodType):
         return [describe(value.__func__, depth - 1, named), describe(value.__self__, depth - 1, named)]
     if isinstance(value, types.FunctionType):
@@ -153,69 +173,113 @@ def code_of(obj: Any) -> str:
         obj = obj.__func__
     if not isinstance(obj, types.FunctionType | type):
         obj = type(obj)
-    return _code_of(obj)
+    if obj in _reading.now:  # what it names leads back to it
+        return str(obj.__qualname__)
+    # read from within another's code, a hash may leave that other out: it is not one to remember
+    read = _code_of.__wrapped__ if _reading.now else _code_of
+    _reading.now.append(obj)
+    try:
+        return read(obj)
+    finally:
+        _reading.now.pop()
+
+
+class _Reading(threading.local):
+    def __init__(self) -> None:
+        self.now: list[Any] = []
+
+
+_reading = _Reading()
 
 
 @functools.lru_cache(maxsize=1024)
 def _code_of(obj: Any) -> str:
-    seen: dict[int, Any] = {}
-    lines: list[str] = []
-    _walk(obj, str(getattr(obj, "__module__", "")).partition(".")[0], seen, lines)
+    walk = _Walk(str(getattr(obj, "__module__", "")).partition(".")[0])
+    walk.add(obj)
+    lines = walk.lines_of_all()
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
-def _walk(obj: Any, package: str, seen: dict[int, Any], lines: list[str]) -> None:
-    if id(obj) in seen:
-        return
-    seen[id(obj)] = obj  # kept, so that an identity is not given out twice
-    if isinstance(obj, functools.partial | staticmethod | classmethod | property | functools.cached_property):
-        inner = getattr(obj, "func", None) or getattr(obj, "__func__", None) or getattr(obj, "fget", None)
-        _walk(inner, package, seen, lines)
-    elif isinstance(obj, types.FunctionType):
-        lines.append(f"def {obj.__qualname__} {describe_defaults(obj)}")
-        _walk_code(obj.__code__, obj.__globals__, package, seen, lines)
-        for cell in _cells(obj):
+_METHODS: Any = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+_PLAIN: Any = (str, int, float, bool, tuple, list, dict, set, frozenset, re.Pattern)
+_NAMED: Any = (types.FunctionType, type, *_PLAIN)
+
+
+class _Walk:
+    """The functions and classes of one package that something leads to, one after another; no call is as deep as it."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.seen: dict[int, Any] = {}  # the objects themselves are kept, so that an identity is not given out twice
+        self.todo: deque[Any] = deque()
+        self.lines: list[str] = []
+
+    def add(self, obj: Any) -> None:
+        """Read this too, if it was not read yet."""
+        if id(obj) not in self.seen:
+            self.seen[id(obj)] = obj
+            self.todo.append(obj)
+
+    def lines_of_all(self) -> list[str]:
+        """What the code says, line for line, in the order in which it is met."""
+        while self.todo:
+            obj = self.todo.popleft()
+            if isinstance(obj, functools.partial | staticmethod | classmethod | property | functools.cached_property):
+                inner = getattr(obj, "func", None) or getattr(obj, "__func__", None) or getattr(obj, "fget", None)
+                self.add(inner)
+            elif isinstance(obj, types.FunctionType):
+                self._function(obj)
+            elif isinstance(obj, type):
+                self._class(obj)
+        return self.lines
+
+    def _function(self, fn: types.FunctionType) -> None:
+        self.lines.append(f"def {fn.__qualname__} {describe_defaults(fn)}")
+        self._code(fn.__code__, fn.__globals__)
+        for cell in _cells(fn):
             if isinstance(cell, types.FunctionType | type):
-                _walk(cell, package, seen, lines)
-    elif isinstance(obj, type):
-        _walk_class(obj, package, seen, lines)
+                self.add(cell)
 
+    def _class(self, cls: type) -> None:
+        if cls.__module__.partition(".")[0] != self.package or cls is RewardFunction:
+            self.lines.append(f"class {cls.__module__}.{cls.__qualname__} {_version(cls.__module__)}")
+            return
+        self.lines.append(f"class {cls.__qualname__}")
+        for base in cls.__bases__:
+            self.add(base)
+        for name, value in sorted(vars(cls).items()):
+            if isinstance(value, _METHODS):
+                self.lines.append(name)
+                self.add(value)
+            elif not name.startswith("__") and isinstance(value, _PLAIN):
+                self.lines.append(f"{name} = {self._told(value, 6)!r}")
 
-def _walk_class(cls: type, package: str, seen: dict[int, Any], lines: list[str]) -> None:
-    if cls.__module__.partition(".")[0] != package or cls is RewardFunction:
-        lines.append(f"class {cls.__module__}.{cls.__qualname__} {_version(cls.__module__)}")
-        return
-    lines.append(f"class {cls.__qualname__}")
-    for base in cls.__bases__:
-        _walk(base, package, seen, lines)
-    for name, value in sorted(vars(cls).items()):
-        kinds = types.FunctionType | staticmethod | classmethod | property | functools.cached_property
-        if isinstance(value, kinds):
-            lines.append(name)
-            _walk(value, package, seen, lines)
-        elif not name.startswith("__") and isinstance(value, str | int | float | bool | tuple | list | dict | re.Pattern):
-            lines.append(f"{name} = {describe(value)!r}")
+    def _code(self, code: types.CodeType, where: Mapping[str, Any]) -> None:
+        self.lines.append(code.co_code.hex())
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._code(constant, where)
+            else:
+                self.lines.append(repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant))
+        for name in code.co_names:
+            self.lines.append(name)
+            value = where.get(name)
+            if isinstance(value, types.ModuleType):
+                self.lines.append(f"{value.__name__} {_version(value.__name__)}")
+            elif isinstance(value, _NAMED):
+                self.lines.append(repr(self._told(value, 6)))
 
-
-def _walk_code(
-    code: types.CodeType, where: Mapping[str, Any], package: str, seen: dict[int, Any], lines: list[str]
-) -> None:
-    lines.append(code.co_code.hex())
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _walk_code(constant, where, package, seen, lines)
-        else:
-            lines.append(repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant))
-    for name in code.co_names:
-        lines.append(name)
-        value = where.get(name)
-        if isinstance(value, types.ModuleType):
-            lines.append(f"{value.__name__} {_version(value.__name__)}")
-        elif isinstance(value, types.FunctionType | type):
-            same = str(value.__module__).partition(".")[0] == package
-            lines.append(value.__qualname__) if not same else _walk(value, package, seen, lines)
-        elif isinstance(value, str | int | float | bool | tuple | list | dict | set | frozenset | re.Pattern):
-            lines.append(repr(describe(value)))
+    def _told(self, value: Any, depth: int) -> Any:
+        """A value that code names. Functions in it by name, and read in their turn: a table may lead back to itself."""
+        if isinstance(value, types.FunctionType | type):
+            if str(value.__module__).partition(".")[0] == self.package:
+                self.add(value)
+            return value.__qualname__
+        if depth and isinstance(value, Mapping):
+            return {str(k): self._told(v, depth - 1) for k, v in cast("Mapping[Any, Any]", value).items()}
+        if depth and isinstance(value, list | tuple):
+            return [self._told(v, depth - 1) for v in cast("list[Any]", value)]
+        return describe(value, depth)
 
 
 def describe_defaults(fn: types.FunctionType) -> str:

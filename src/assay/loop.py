@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,18 +29,37 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a coroutine that was to be driven without a loop waited for something")
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits, from any thread, whether or not a loop is running in it."""
+class Stalled(Exception):
+    """The loop is held by code that does not await. It was left behind, and the next call gets a new one."""
+
+
+def run(coroutine: Coroutine[Any, Any, T], patience: float | None = None) -> T:
+    """Run a coroutine that waits, from any thread, whether or not a loop is running in it.
+
+    With `patience`, a loop that answers nothing for so many seconds is given up: `Stalled`.
+    """
     loop = background_loop()
     if threading.current_thread().name == _thread_name():
         coroutine.close()
         raise RuntimeError("a reward that runs on Assay's own loop called another one synchronously; await it instead")
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
+        while patience is not None and not future.done():
+            wait((future,), patience)
+            if not future.done() and not _answers(loop, patience):
+                with _lock:
+                    _loops.pop(os.getpid(), None)
+                raise Stalled
         return future.result()
     except BaseException:  # Ctrl-C too: what is in flight is cancelled, not left behind
         future.cancel()
         raise
+
+
+def _answers(loop: asyncio.AbstractEventLoop, patience: float) -> bool:
+    answered = threading.Event()
+    loop.call_soon_threadsafe(answered.set)
+    return answered.wait(patience)
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

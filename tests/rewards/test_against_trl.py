@@ -35,14 +35,21 @@ def test_overlong_is_trl_s(trl: object) -> None:
     assert [o.reward for o in score(OverlongPenalty(max_length=100, cache=20), rows)] == pytest.approx(theirs)
 
 
-def test_cosine_is_trl_s_up_to_its_length(trl: object) -> None:
+def test_cosine_is_trl_s(trl: object) -> None:
     pytest.importorskip("math_verify", reason="TRL judges correctness with math-verify")
-    texts = [r"\boxed{4}" + " " * n for n in range(0, 900, 90)] + [r"\boxed{5}" + " " * n for n in range(0, 900, 90)]
-    theirs = trl.get_cosine_scaled_reward(max_len=1000)(  # type: ignore[attr-defined]
-        completions=[[{"role": "assistant", "content": text}] for text in texts], solution=["$4$"] * len(texts)
+    texts = [r"\boxed{4}", r"\boxed{5}"] * 14
+    ids = [list(range(n)) for n in range(0, 140, 5)]
+    theirs = trl.get_cosine_scaled_reward(max_len=100)(  # type: ignore[attr-defined]
+        completions=[[{"role": "assistant", "content": text}] for text in texts],
+        solution=["$4$"] * len(texts),
+        completion_ids=ids,
     )
-    rows = [{"response": text, "correct": "4" in text} for text in texts]
-    assert CosineLengthReward(max_length=1000)(rows) == pytest.approx(theirs)
+    rows = [
+        Trajectory(response=text, tokens=Tokens(ids=one), metadata={"correct": "4" in text})
+        for text, one in zip(texts, ids, strict=True)
+    ]
+    ours = score(CosineLengthReward(max_length=100, unit="tokens"), rows)
+    assert [o.reward for o in ours] == pytest.approx(theirs)
 
 
 def test_think_shape_is_trl_s_where_both_have_a_say(trl: object) -> None:

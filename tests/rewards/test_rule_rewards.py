@@ -179,6 +179,19 @@ def test_parameters_that_cannot_be_are_refused_with_what_to_do(
     assert isinstance(refused.value, ValueError)
 
 
+def test_each_part_of_a_text_counts_for_its_language() -> None:
+    english = "The answer to this question is quite simple, and it is the one that everybody expects it to be here.\n"
+    german = "Die Antwort auf diese Frage ist ganz einfach, und sie ist genau die, die hier auch alle erwarten.\n"
+    reward = LanguageReward(language="en")
+    assert reward([english * 5, german * 5]) == [1.0, 0.0]
+    (mixed,) = score(reward, [english * 10 + german * 10])
+    assert mixed.reward is not None
+    assert 0.3 < mixed.reward < 0.7
+    (long,) = score(reward, [english * 1000 + german * 1000])
+    assert long.reward is not None
+    assert 0.4 < long.reward < 0.6
+
+
 def test_a_schema_fetches_nothing() -> None:
     with pytest.raises(ConfigError, match="may not fetch"):
         JsonSchemaReward({"$ref": "http://127.0.0.1:9/schema.json"})

@@ -116,6 +116,23 @@ def weights_for(table: Table, wanted: Mapping[str, float], estimator: Estimator 
     return {n: weights.get(n, 0.0) for n in now}
 
 
+def advantages(table: Table, estimator: Estimator = "grpo") -> Array:
+    """Every row's advantage; 0 where it was not scored or stands alone in its group."""
+    np = numpy()
+    space = _Space.of(table, estimator)
+    out = np.zeros(table.rows)
+    out[space.rows] = space.advantage(table.reward[space.rows])
+    return out
+
+
+def within_variance(table: Table) -> float:
+    """The variance of rewards within groups (n - 1), over all groups of several."""
+    space = _Space.of(table, "dr_grpo")
+    centred = space.centred(table.reward[space.rows])
+    freedom = float((space.n - 1).sum())
+    return float((centred**2).sum()) / freedom if freedom > 0 else 0.0
+
+
 @dataclass(slots=True)
 class _Space:
     """The rows that have an advantage, and how a reward becomes one."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analyze.pleas import speaks_to_judge
 from assay.text.measure import words
 
 HEAD = 6_000
@@ -65,26 +66,12 @@ _REFUSAL = re.compile(
 _LIST_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
-_TOKENS = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<SYS>>")
-
-# Words that must be there before the slower patterns below are tried at all.
-_JUDGE_WORDS = ("grad", "judg", "evaluat", "rubric", "rater", "rating", "score", "full marks", "verdict", "reviewer")
-_JUDGE = re.compile(
-    r"(note|message|attention|dear|to)[\s:,]+(to )?(the |all )?(grader|judge|evaluator|reviewer|rater|grading)"
-    r"|ignore (all |any |the )?(previous|prior|above|earlier|rubric|other)[^.\n]{0,40}"
-    r"|(give|award|assign|grant|output|return|record|deserves?)[^.\n]{0,40}(full|maximum|highest|perfect|top|best)?[^.\n]{0,12}"
-    r"(marks|score|rating|grade|points)\b"
-    r"|\[\[[^\]\n]{0,30}(verdict|rating|score|correct|[ab1-9]0?)[^\]\n]{0,30}\]\]"
-    r"|[\"']?(score|rating|verdict|grade)[\"']?\s*[:=]\s*[\"'{]?\s*(10|100|1(\.0+)?|5|max\w*|correct|pass)\b\s*(/\s*\d+)?"
-    r"|(rate|score) this (response|answer)|(grading|evaluation)[^.\n]{0,30}(finished|complete|over|updated|session)",
-    re.IGNORECASE,
-)
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
         """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its me
         my no not of on or our she so some than that the their them then there these they this to was we were what when
-        where which who will with would you your each more all first
+        where which who will with would you your each more all
         der die das und ist ein eine nicht zu mit den von auf für le la les de des du et un une est pas que pour dans
         sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
     )
@@ -173,7 +160,7 @@ def _reasoned(bare: str, lowered: str) -> int:
     """How many words stand inside <think>; `bare` is `lowered` with its punctuation blanked out."""
     start = lowered.index("<think") + 7
     end = lowered.find("</think>", start)
-    return len(bare[start : end if end >= 0 else None].split())
+    return len(words(bare[start : end if end >= 0 else None]))
 
 
 def _kinds(text: str, lowered: str, turns: int) -> int:
@@ -198,10 +185,9 @@ def _kinds(text: str, lowered: str, turns: int) -> int:
 def _marks(text: str, lowered: str, gold: Any) -> int:
     boxes = set(_BOX.findall(text)) if "\\boxed" in text else set[str]()
     answers = {a.strip() for a in _ANSWER.findall(text)} if "<answer>" in lowered else set[str]()
-    asks = any(word in lowered for word in _JUDGE_WORDS) and _JUDGE.search(text) is not None
     holds = (
         not text.isascii() and len(_INVISIBLE.findall(text)) > 2,
-        asks or (("<|" in text or "[/INST]" in text or "<<SYS>>" in text) and _TOKENS.search(text) is not None),
+        speaks_to_judge(lowered),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
     )

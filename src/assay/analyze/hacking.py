@@ -162,9 +162,11 @@ def row_findings(table: Table, found: Flags) -> list[Finding]:
         reward = np.where(table.scored[rows], table.reward[rows], -np.inf)
         paid = int(above[rows].sum())
         severity: Severity = "alarm" if paid > max(2, 0.005 * table.rows) else "warning" if paid else "note"
+        says = rule.says
+        if len(rows) > 0.5 * table.rows:
+            says = f"{says} More than half of the rows have it: the task asks for it, or the policy has learnt it."
+            severity = "alarm" if severity == "alarm" else "warning"
         order = rows[np.argsort(-reward, kind="stable")][:MOST_ROWS]
         share = len(rows) / table.rows
-        findings.append(
-            Finding(rule.name, severity, rule.says, len(rows), share, paid / len(rows), tuple(order.tolist()))
-        )
+        findings.append(Finding(rule.name, severity, says, len(rows), share, paid / len(rows), tuple(order.tolist())))
     return sorted(findings, key=lambda f: (("alarm", "warning", "note").index(f.severity), -f.count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 from assay.analyze.features import KINDS, MARKS, NUMBERS
@@ -56,8 +57,12 @@ def clusters(table: Table, count: int = CLUSTERS) -> list[Kind]:
         return []
     vq = require("scipy.cluster.vq", "report", "clustering responses")
     space, names = _space(table)
-    some = np.random.default_rng(0).permutation(table.rows)[:20_000]
-    centres, _ = vq.kmeans2(space[some], count, minit="++", seed=0, missing="warn", iter=20)
+    some = space[np.random.default_rng(0).permutation(table.rows)[:20_000]]
+    if len(np.unique(some[:2_000], axis=0)) <= count:
+        return []  # as good as all alike
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a cluster may end up empty: it is left out below
+        centres, _ = vq.kmeans2(some, count, minit="++", seed=0, missing="warn", iter=20)
     member, _ = vq.vq(space, centres)
     centred = _centred(table)
     found: list[Kind] = []

@@ -13,7 +13,7 @@ WIDTH = 16
 BANDS = 4
 """Texts are compared where four neighbouring numbers agree: near-certain at 90 % alike, rare below half."""
 
-SEEN = 3_000
+SEEN = 2_000
 """Characters that a signature is made of."""
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.analyze.table import Chunk, Table, assemble, measure
 from assay.errors import InputError, did_you_mean, require
-from assay.record import Run
+from assay.record import Run, stopped_header, to_json
 from assay.rollouts import Row
 
 STRIDE = 1 << 22
@@ -27,6 +27,17 @@ ROWS = 4_096
 
 ALONE = 24 << 20
 """A file smaller than this is read by one process: a second one costs more to start than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A piece of a file that one process measures: bytes of JSONL, rows of Parquet."""
+
+    file: Path
+    base: int
+    """Where the file begins in the whole."""
+    start: int
+    stop: int
 
 
 @dataclass
@@ -61,68 +72,66 @@ class Source:
         """Whether the Run is still being written."""
         return not self.path.is_file()
 
-    def more(self) -> Iterator[Chunk]:
-        """Measure what has not been measured yet, one chunk at a time."""
-        if self.parquet:
-            yield from self._more_parquet()
-            return
-        base = 0
-        for file in self.files():
-            end = base + file.stat().st_size
-            while self.done < end:
-                lines, starts, stop = _lines(file, self.done - base, self.done - base + STRIDE)
-                self.offsets.extend(base + s for s in starts)
-                self.done = base + stop if stop > self.done - base else end
-                if lines:
-                    yield measure(lines)
-            base = end
+    def header(self) -> dict[str, Any]:
+        """What the Run says of itself; of one that is still being written, what it said at its start."""
+        return Run(self.path).header or stopped_header(self.path) or {}
 
-    def _more_parquet(self) -> Iterator[Chunk]:
-        polars = require("polars", "report", "reading Parquet")
-        frames = [polars.scan_parquet(file) for file in self.files()]
-        whole = polars.concat(frames, how="diagonal_relaxed")
-        total = int(whole.select(polars.len()).collect().item())
-        while self.done < total:
-            rows = whole.slice(self.done, ROWS).collect().to_dicts()
-            self.done += len(rows)
-            yield measure(rows)
+    def left(self) -> int:
+        """How much has not been measured yet: bytes of JSONL, of Parquet an estimate of them."""
+        size = sum(file.stat().st_size for file in self.files())
+        return max(0, (self._total_rows() - self.done) * 1000) if self.parquet else size - self.done
+
+    def more(self, stride: int = STRIDE) -> Iterator[Chunk]:
+        """Measure what has not been measured yet, one chunk at a time."""
+        for job in self._jobs(stride):
+            chunk = self._took(job, _measure_job(job))
+            if chunk.rows:
+                yield chunk
+
+    def more_with(self, pool: Executor) -> Iterator[Chunk]:
+        """The same, measured by other processes; chunks come in order."""
+        jobs = list(self._jobs(STRIDE))
+        for job, measured in zip(jobs, pool.map(_measure_job, jobs), strict=True):
+            chunk = self._took(job, measured)
+            if chunk.rows:
+                yield chunk
 
     def table(self, workers: int = 2) -> Table:
         """The whole Run as columns. A large file is measured by several processes."""
-        size = sum(file.stat().st_size for file in self.files())
-        if workers > 1 and size > ALONE:
-            chunks = self._measured_by(workers)
+        header = self.header()
+        if workers > 1 and self.left() > ALONE:
+            # spawned, not forked: polars and numpy own threads that a fork would leave in the middle of something
+            context = multiprocessing.get_context("spawn")
+            with ProcessPoolExecutor(workers, mp_context=context) as pool:
+                table = assemble(self.more_with(pool), header) if self.left() else None
         else:
-            chunks = list(self.more())
-        if not chunks:
+            table = assemble(self.more(), header) if self.left() else None
+        if table is None or not table.rows:
             raise InputError(f"{self.path} holds no rows.")
-        return assemble(chunks, Run(self.path).header)
+        return table
 
-    def _measured_by(self, workers: int) -> list[Chunk]:
-        jobs = self._jobs()
-        # spawned, not forked: polars and numpy own threads that a fork would leave in the middle of something
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            measured = list(pool.map(_measure_job, jobs))
-        chunks = [chunk for chunk, _, _ in measured]
-        for (_, starts, stop), (_, base, _, _) in zip(measured, jobs, strict=True):
-            self.offsets.extend(base + s for s in starts)
-            self.done = max(self.done, base + stop)
-        return [chunk for chunk in chunks if chunk.rows]
+    def _took(self, job: Job, measured: tuple[Chunk, list[int], int]) -> Chunk:
+        chunk, starts, stop = measured
+        self.offsets.extend(job.base + s for s in starts)
+        self.done = max(self.done, job.base + stop)
+        return chunk
 
-    def _jobs(self) -> list[tuple[Path, int, int, int]]:
-        """(file, where it begins in the whole, from, to): pieces that one process measures."""
-        jobs: list[tuple[Path, int, int, int]] = []
+    def _jobs(self, stride: int) -> Iterator[Job]:
+        """The pieces that have not been measured, each for one process."""
         base = 0
         for file in self.files():
-            if self.parquet:
-                polars = require("polars", "report", "reading Parquet")
-                size, step = int(polars.scan_parquet(file).select(polars.len()).collect().item()), ROWS
-            else:
-                size, step = file.stat().st_size, STRIDE
-            jobs += [(file, base, at, min(size, at + step)) for at in range(0, size, step)]
+            size, step = (self._rows_in(file), ROWS) if self.parquet else (file.stat().st_size, stride)
+            start = max(0, self.done - base)
+            for at in range(start, size, step):
+                yield Job(file, base, at, min(size, at + step))
             base += size
-        return jobs
+
+    def _rows_in(self, file: Path) -> int:
+        polars = require("polars", "report", "reading Parquet")
+        return int(polars.scan_parquet(file).select(polars.len()).collect().item())
+
+    def _total_rows(self) -> int:
+        return sum(map(self._rows_in, self.files()))
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """These rows, whole, in the order asked."""
@@ -151,20 +160,31 @@ class Source:
             found |= dict(zip(range(first, last + 1), taken, strict=True))
         return [found[number] for number in numbers]
 
-    def texts(self, size: int = 512) -> Iterator[tuple[int, list[Row]]]:
-        """All rows in order, some at a time, with the number of the first."""
-        total = self.done if self.parquet else len(self.offsets)
-        for start in range(0, total, size):
-            yield start, self.rows(range(start, min(total, start + size)))
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """All rows in order as JSON in lower case, to look for a text in."""
+        if self.parquet:
+            total = self.done
+            for start in range(0, total, ROWS):
+                numbers = range(start, min(total, start + ROWS))
+                for number, row in zip(numbers, self.rows(numbers), strict=True):
+                    yield number, to_json(row).lower()
+            return
+        number, at = 0, 0
+        for file in self.files():
+            with file.open("rb") as handle:
+                for line in handle:
+                    if number < len(self.offsets) and at == self.offsets[number]:
+                        yield number, line.decode("utf-8", "replace").lower()
+                        number += 1
+                    at += len(line)
 
 
-def _measure_job(job: tuple[Path, int, int, int]) -> tuple[Chunk, list[int], int]:
-    file, _, start, stop = job
-    if file.suffix == ".parquet":
+def _measure_job(job: Job) -> tuple[Chunk, list[int], int]:
+    if job.file.suffix == ".parquet":
         polars = require("polars", "report", "reading Parquet")
-        rows = polars.scan_parquet(file).slice(start, stop - start).collect().to_dicts()
-        return measure(rows), [], stop
-    lines, starts, end = _lines(file, start, stop)
+        rows = polars.scan_parquet(job.file).slice(job.start, job.stop - job.start).collect().to_dicts()
+        return measure(rows), [], job.stop
+    lines, starts, end = _lines(job.file, job.start, job.stop)
     return measure(lines), starts, end
 
 

@@ -6,6 +6,7 @@ looks at them (`assay.analyze.source`).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
 from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values
-from assay.errors import require
+from assay.errors import InputError, require
 from assay.record import OWN_COLUMNS
 from assay.rollouts import Row
 from assay.types import Outcome, Trajectory
@@ -26,8 +27,8 @@ Array: TypeAlias = Any
 OUTCOMES = tuple(str(o) for o in Outcome)
 """An outcome's code is its place here."""
 
-STATES = (*OUTCOMES, "gated", "absent")
-"""The state of a component: an outcome, or not asked because a gate was shut, or not stored for this row."""
+STATES = (*OUTCOMES, "gated", "absent", "not asked")
+"""The state of a component: an outcome; or a gate was shut, or it is not stored for this row, or there was no need."""
 
 MAX_COLUMNS = 12
 """How many of the rollouts' own numeric columns are kept, at most."""
@@ -77,6 +78,8 @@ class Table:
     """Uint32; which of `BITS` hold."""
     signatures: Array
     """Uint32, one row of 16 for each response: a MinHash of its text."""
+    keys: Array
+    """Uint64: the same for the same prompt and response, in any Run."""
     own: dict[str, Array]
     """The rollouts' own numeric columns, float64; NaN where a row has none."""
     reasons: dict[str, int] = field(default_factory=dict[str, int])
@@ -169,6 +172,7 @@ class _Columns:
         add["group"].append(place[0])
         add["numbers"].append(found.numbers)
         add["bits"].append(found.bits)
+        add["key"].append(key_of(t.prompt, t.response))
         add["signature"].append(signature(t.response))
         if detail["reward"] is None:
             self._note(detail.get("error") or "no reward given")
@@ -200,7 +204,8 @@ class _Columns:
             arrays[name] = np.array(cells[name], dtype=kind)
         numbers = np.array(cells["numbers"], dtype=np.float32).reshape(-1, len(NUMBERS))
         arrays |= {f"number/{name}": numbers[:, k].copy() for k, name in enumerate(NUMBERS)}
-        arrays["signature"] = np.frombuffer(b"".join(cells["signature"]), dtype="<u4").reshape(-1, 16)
+        signatures = b"".join(cells["signature"]) or np.zeros(0, dtype="<u4")
+        arrays["signature"] = np.frombuffer(signatures, dtype="<u4").reshape(-1, 16)
         for name, values in cells.items():
             kind, _, path = name.partition("/")
             if kind == "part":
@@ -240,16 +245,12 @@ class _Columns:
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_PLAIN = {"reward": "f8", "outcome": "u1", "seconds": "f4", "step": "i4", "group": "i4", "bits": "u4"}
+_PLAIN = {"reward": "f8", "outcome": "u1", "seconds": "f4", "step": "i4", "group": "i4", "bits": "u4", "key": "u8"}
 _CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 
 
 def detail_of(row: Row) -> dict[str, Any]:
     """The whole output of a row, as plain data."""
-    import json
-
-    from assay.errors import InputError
-
     detail = row.get("detail")
     if isinstance(detail, str):
         return json.loads(detail)
@@ -260,19 +261,30 @@ def detail_of(row: Row) -> dict[str, Any]:
     )
 
 
+def key_of(prompt: str, response: str) -> int:
+    """A number that is the same for the same prompt and response, in any Run."""
+    said = f"{prompt}\0{response}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "little")
+
+
 def trajectory_of(row: Row) -> Trajectory:
     """The rollout of a row, without what the scoring added."""
-    from assay.record import _maybe_json
-
-    mine = {
-        k.removeprefix("input/"): _maybe_json(v) if k in _NESTED else v
-        for k, v in row.items()
-        if k not in OWN_COLUMNS and not k.startswith("reward/")
-    }
-    return Trajectory.of(mine)
+    own = {k.removeprefix("input/"): v for k, v in row.items() if k not in OWN_COLUMNS and not k.startswith("reward/")}
+    for column in _NESTED:
+        value = own.get(column)
+        if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":  # Parquet keeps nested cells as text
+            own[column] = _unpacked(value)
+    return Trajectory.of(own)
 
 
-_NESTED = frozenset({"messages", "prompt", "response", "completion", "metadata", "ground_truth"})
+_NESTED = ("messages", "prompt", "response", "completion", "metadata", "ground_truth")
+
+
+def _unpacked(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass
@@ -327,6 +339,7 @@ class Assembly:
             numbers={name: columns[f"number/{name}"] for name in NUMBERS},
             bits=columns["bits"],
             signatures=columns["signature"],
+            keys=columns["key"],
             own={name: columns[f"own/{name}"] for name in own if np.isfinite(columns[f"own/{name}"]).any()},
             reasons=dict(self.reasons),
             complaints=dict(self.complaints),
@@ -335,18 +348,18 @@ class Assembly:
         )
 
     def _joined(self) -> Chunk:
-        if len(self._chunks) == 1:
-            return self._chunks[0]
+        if len(self._chunks) < 2:
+            return self._chunks[0] if self._chunks else measure(())
         columns = _join(self._chunks)
         return Chunk(self.rows, columns, [], {}, {}, self.shape)
 
     def _after(self, start: int) -> dict[str, Array]:
         chunks, left = list[Chunk](), self.rows - start
         for chunk in reversed(self._chunks):
-            if left <= 0:
-                break
             chunks.insert(0, chunk)
             left -= chunk.rows
+            if left <= 0:
+                break
         skipped = sum(c.rows for c in chunks) - (self.rows - start)
         return {name: values[skipped:] for name, values in _join(chunks).items()}
 

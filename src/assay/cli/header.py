@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import __version__
+from assay.analyze.tree import shape_of
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprints, what_changed
 from assay.reward import RewardFunction
@@ -32,6 +33,7 @@ def header_of(
         "set": list(settings),
         "name": reward.name,
         "fingerprints": fingerprints(reward),
+        "shape": shape_of(reward),
         "input": source,
         "input_is": _identity(source),
         "options": dict(options),

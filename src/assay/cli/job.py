@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from assay.analyze.tally import Tally
 from assay.cli.progress import Counted
@@ -45,6 +46,24 @@ class Job:
             self.tally.add(trajectories, outputs)
             yield rows, self._paid(outputs)
             progress.advance(len(rows))
+
+    def run_on(
+        self, cluster: Any, specs: Any, progress: Counted, skip: int = 0
+    ) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
+        """The same on a Ray cluster."""
+        from assay.distributed import CHEAP, score_file
+
+        seconds = 0.0
+        for rows, outputs in score_file(specs, self.rollouts, cluster, self.engine, skip):
+            seconds += sum(output.seconds for output in outputs)
+            self.tally.add([Trajectory.of(row) for row in rows], outputs)
+            yield rows, self._paid(outputs)
+            progress.advance(len(rows))
+        if self.tally.rows and seconds / self.tally.rows < CHEAP and not progress.quiet:
+            said = f"{1e6 * seconds / self.tally.rows:.0f} microseconds a row"
+            print(
+                f"the reward took {said}: at that the local engine is faster than Ray (--engine local)", file=sys.stderr
+            )
 
     def take_over(self, run: RunWriter, good: set[str] | None, progress: Counted) -> None:
         """Count what an earlier run has scored; with `good`, score the components anew that are not among them."""

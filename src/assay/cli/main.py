@@ -15,16 +15,22 @@ from assay.errors import AssayError, UsageError
 
 COMMANDS = {
     "score": "score:score",
-    "reweigh": "reweigh:reweigh",
-    "rescore": "rescore:rescore",
     "list": "listing:list_rewards",
     "explain": "explain:explain",
     "inspect": "inspect:inspect",
     "report": "report:report",
+    "view": "view:view",
+    "compare": "compare:compare",
+    "differ": "differ:differ",
     "check": "check:check",
     "plan": "plan:plan",
-    "train": "train:train",
+    "reweigh": "reweigh:reweigh",
+    "rescore": "rescore:rescore",
+    "calibrate": "calibrate:calibrate",
     "serve": "serve:serve",
+    "train": "train:train",
+    "train-rm": "train_rm:train_rm",
+    "eval-rm": "eval_rm:eval_rm",
 }
 """Sub-command -> the function in this folder that it is. A call imports its own command only."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,9 +38,9 @@ def plan(
 ) -> None:
     """Plan the capacity: seconds a step, stragglers, workers or requests a minute. Exits with 1 where none suffice."""
     rows = Rollouts(rollouts, pairs(rename or [], "--rename"), max(sample * 8, 2048))
-    found = work_out(
-        chosen_reward([spec], []), rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout
-    )
+    reward = chosen_reward([spec], [])
+    with redirect_stdout(sys.stderr):  # what a reward prints is no part of the plan
+        found = work_out(reward, rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout)
     if format is Format.JSON:
         print(found.to_json())
     else:
@@ -53,9 +55,7 @@ def _page(found: Plan) -> Group:
             f"  a response: mean {_span(found.mean)}, median {_span(found.p50)}, p99 {_span(found.p99)}, "
             f"worst {_span(found.worst)}"
         ),
-        Text(
-            f"  a step, one after another: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"
-        ),
+        Text(f"  a step, one by one: {_span(found.serial_seconds)} beside {_span(found.step_seconds)} of generation"),
         Text(
             f"  the slowest 1 % take {found.straggler_share:.0%} of the time; {found.duplicates:.0%} of the responses "
             f"are duplicates, which are scored once"
@@ -97,7 +97,8 @@ def _needs(found: Plan) -> list[str]:
 
 def _span(seconds: float) -> str:
     if seconds >= 60:
-        return f"{seconds / 60:.1f} min"
-    if seconds >= 1:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds * 1e3:.2g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.2g} µs"
+        return f"{seconds / 60:.3g} min"
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,8 @@ from assay.cli.progress import Counted
 from assay.engine import Engine
 from assay.errors import ConfigError
 from assay.record import Run, RunWriter, stopped_header
-from assay.rollouts import Rollouts
+from assay.rollouts import Rollouts, Row
+from assay.types import RewardOutput
 
 
 def score(
@@ -47,12 +49,17 @@ def score(
     force: Annotated[
         bool, typer.Option("--force", help="With --resume: score anew what changed in the reward since.")
     ] = False,
+    engine_: Annotated[str, typer.Option("--engine", help="local, or ray: on a cluster.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="With --engine ray: the cluster's address, or auto; else one is started here.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Score rollouts: prints the distribution, the components, the best and the worst with their reasons."""
     chosen = chosen_reward(reward, set_ or [])
     rollouts = Rollouts(input, pairs(rename or [], "--rename"), limit)
-    engine = Engine(timeout=timeout, workers=workers, memory_mb=memory_mb, cache=cache)
+    here = None if engine_ == "ray" else workers  # on a cluster they are actors
+    engine = Engine(timeout=timeout, workers=here, memory_mb=memory_mb, cache=cache)
     job = Job(chosen, rollouts, engine, on_failure_of(on_failure))
     header: dict[str, Any] = {}
     good: set[str] | None = None
@@ -62,17 +69,31 @@ def score(
         good = _resumable(output, header, force) if resume else None
     elif resume:
         raise ConfigError("--resume needs the --output of the run that was stopped.")
+    if engine_ not in ("local", "ray"):
+        raise ConfigError(f"--engine is local or ray; found {engine_!r}.")
+    whole = chosen if set_ or len(reward) > 1 else reward[0]  # what a node loads by its name need not be sent
+
+    def scored(progress: Counted, skip: int = 0) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
+        if engine_ == "local":
+            return job.run(progress, skip)
+        from assay.distributed import Cluster
+
+        return job.run_on(Cluster(address, workers), whole, progress, skip)
+
+    for name, where in engine.plan(chosen).items() if engine_ == "local" and not quiet else ():
+        if "worker" in where:
+            print(f"{name} runs {where}", file=sys.stderr)
     stopped = False
     with Counted(rollouts.size(), quiet=quiet) as progress:
         try:
             if output is None:
-                for _ in job.run(progress):
+                for _ in scored(progress):
                     pass
             else:
                 with RunWriter(output, header, resume, chosen) as run:
                     job.take_over(run, good, progress)
                     run.settle_header()
-                    for rows, outputs in job.run(progress, skip=run.done):
+                    for rows, outputs in scored(progress, run.done):
                         run.write(rows, outputs)
         except KeyboardInterrupt:
             stopped = True

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from assay.compose import lazy as laziness
 from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscored
+from assay.compose.lazy import Column
 from assay.compose.schedule import Schedule, weight_at
 from assay.errors import ConfigError
 from assay.reward import Contract, as_reward
@@ -37,7 +39,8 @@ class CompositeReward(Composition):
 
     Terms are `(reward, weight)` pairs, or a mapping of names to rewards or pairs. Any finite weight is taken: negative
     for a penalty, 0 to watch without paying; they need not sum to 1. NaN and infinities are refused. A weight may be
-    a schedule over training steps. Each component's raw output is kept in `components`.
+    a schedule over training steps. Each component's raw output is kept in `components`. With `lazy`, dear components
+    (those that declare a `cost`, or are async) are asked last and only where they can matter; see `lazy.py`.
 
     Example:
         >>> reward = CompositeReward({"short": (lambda response: len(response) < 9, 0.5), "yes": ("y".__eq__, 0.5)})
@@ -51,8 +54,11 @@ class CompositeReward(Composition):
         terms: Sequence[Any] | Mapping[str, Any],
         on_missing: Policy = "reweight",
         name: str = "composite",
+        lazy: bool | Literal["group"] = False,
     ) -> None:
         self.name = name
+        self.lazy = _lazy(lazy)
+        self.why_not_asked = "lazy" if lazy else ""
         self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
         self.children = {t.name: t.reward for t in self.terms}
@@ -66,15 +72,23 @@ class CompositeReward(Composition):
     def flow(self, batch: Batch) -> Flow:
         """Score every component on every row, then sum."""
         rows = range(len(batch.trajectories))
-        columns = yield [Ask(t.name, t.reward, rows) for t in self.terms]
+        if self.lazy:
+            columns = yield from self._lazily(batch)
+        else:
+            columns = yield [Ask(t.name, t.reward, rows) for t in self.terms]
         names = [t.name for t in self.terms]
-        parts = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        parts = [dict(zip(names, row, strict=False)) for row in zip(*columns, strict=True)]
         missing = _Missing(self, batch, parts)
         if self._fixed is not None:
             folded = _sums(self._fixed, zip(*columns, strict=True), parts, missing)
         else:
             folded = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
         return missing.drop_groups(folded)
+
+    def _lazily(self, batch: Batch) -> Generator[list[Ask], list[Column], list[Column]]:
+        policies = {t.name: self.on_missing if t.on_missing is None else t.on_missing for t in self.terms}
+        weights = [self._fixed or self.weights(batch.step_of(i)) for i in range(len(batch.trajectories))]
+        return (yield from laziness.Terms(batch, self.children, policies, weights, self.lazy == "group").ask())
 
     def _fold(self, batch: Batch, i: int, parts: dict[str, RewardOutput], missing: _Missing) -> RewardOutput:
         weights, total = self.weights(batch.step_of(i)), 0.0
@@ -101,15 +115,15 @@ def _sums(
     """The weighted sum of every row, in one loop that makes no more than a row needs; the weights are told once."""
     values, told = tuple(weights.values()), dict(weights)
     folded: list[RewardOutput] = []
-    for row in rows:
+    for row, part in zip(rows, parts, strict=True):
         total = 0.0
-        for weight, part in zip(values, row, strict=True):
-            if part.reward is None:
-                folded.append(missing.fold(len(folded), parts[len(folded)], weights))
+        for weight, output in zip(values, row, strict=False):
+            if (reward := output.reward) is None:
+                folded.append(missing.fold(len(folded), part, weights))
                 break
-            total += weight * part.reward
+            total += weight * reward
         else:
-            folded.append(RewardOutput(total, [], {"weights": told}, parts[len(folded)]))
+            folded.append(RewardOutput(total, [], {"weights": told}, part))
     return folded
 
 
@@ -129,7 +143,11 @@ class _Missing:
         said: dict[str, str] = {}
         policies: set[Policy] = set()
         for name, part in parts.items():
-            if part.reward is None:
+            if part.reward is None and "lazy" in part.metadata:
+                said[name] = part.error
+                if (stand_in := part.metadata["lazy"]) is not None:
+                    values[name] = stand_in
+            elif part.reward is None:
                 policy = self._policy(name)
                 said[name] = f"{part.outcome}: {part.error or 'no reason given'} ({policy})"
                 stand_in = self._group_mean(i, name) if policy == "impute" else policy
@@ -167,6 +185,12 @@ class _Missing:
             if t.group_id in self.dropped and (whole := folded[i]).reward is not None:
                 folded[i] = RewardOutput(None, metadata=whole.metadata, components=whole.components, error=why)
         return folded
+
+
+def _lazy(lazy: Any) -> bool | Literal["group"]:
+    if lazy in (True, False) or lazy == "group":
+        return lazy
+    raise ConfigError(f"lazy is True, False or 'group'; found {lazy!r}.")
 
 
 def _terms(terms: Sequence[Any] | Mapping[str, Any]) -> tuple[Term, ...]:

@@ -54,6 +54,9 @@ class Composition(RewardFunction):
     asks_all: bool = True
     """Whether every row is put to every child; False where the row or the step chooses one."""
 
+    why_not_asked: str = ""
+    """Where it does not ask a child for every row: 'gate' or 'lazy'; the engine counts the calls that were saved."""
+
     def flow(self, batch: Batch) -> Flow:
         """Ask for components, fold what comes back into one output a row."""
         raise NotImplementedError  # a subclass without a flow is refused by this line, not scored as nothing

@@ -20,6 +20,8 @@ class Gate(Composition):
     Hacked by: meeting the requirement exactly and no more; the gate asks for nothing beyond it.
     """
 
+    why_not_asked = "gate"
+
     def __init__(self, reward: Any, require: Any, at_least: float = 1.0, otherwise: float = 0.0) -> None:
         self.reward, self.require = as_reward(reward), as_reward(require)
         self.at_least, self.otherwise = float(at_least), float(otherwise)

@@ -1,4 +1,4 @@
-"""Scoring again in part: what is stored and still good is kept, what is not is called, and everything is folded anew."""
+"""Scoring again in part: what is stored and still good is kept, the rest is called, and everything is folded anew."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ async def _leaf(
     wanting = _whole(call_of(ask.reward), batch, [i for i, output in enumerate(good) if output is None])
     fresh = await score(ask.reward, [batch.trajectories[i] for i in wanting]) if wanting else []
     found = dict(zip(wanting, fresh, strict=True))
-    return [found[i] if i in found else output for i, output in enumerate(good) if i in found or output is not None]
+    outputs: list[RewardOutput] = []
+    for i, output in enumerate(good):
+        outputs.append(found[i] if output is None or i in found else output)
+    return outputs
 
 
 def _whole(call: Call, batch: Batch, wanting: list[int]) -> list[int]:

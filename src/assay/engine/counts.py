@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay.types import Outcome, RewardOutput
@@ -37,21 +37,17 @@ class Counts:
         with self._lock:
             return self.of.setdefault(name, Count())
 
-    def ended(self, name: str, outputs: Iterable[RewardOutput], calls: int) -> None:
+    def ended(self, name: str, outputs: Sequence[RewardOutput], calls: int) -> None:
         """Count how rows ended, and how many of them the reward was called for."""
-        count, outcomes, seconds, scored = self[name], Counter[str](), 0.0, 0
-        for output in outputs:
-            seconds += output.seconds
-            if output.outcome is Outcome.SCORED:
-                scored += 1
-            else:
-                outcomes[output.outcome.value] += 1
+        count, ended = self[name], [output.outcome for output in outputs]
+        scored = ended.count(Outcome.SCORED)
         with self._lock:
             if scored:
                 count.outcomes["scored"] += scored
-            count.outcomes.update(outcomes)
+            if scored < len(ended):
+                count.outcomes.update(outcome.value for outcome in ended if outcome is not Outcome.SCORED)
             count.calls += calls
-            count.seconds += seconds
+            count.seconds += sum([output.seconds for output in outputs])
 
     def saved(self, name: str, why: str, rows: int) -> None:
         """Count rows that the reward was not called for."""

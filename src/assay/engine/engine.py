@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,10 @@ from assay.engine.staff import Staff, Terms
 from assay.engine.work import Work
 from assay.pool import Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+
+BLOCK = 32
+"""Rows that one cheap reward scores before the next one does."""
 
 
 @dataclass
@@ -39,13 +42,15 @@ class Engine:
     """Seconds a trajectory for every reward that declares no deadline of its own."""
     workers: int | None = None
     """Worker processes. None: as many as there are processors, for the rewards that declare a deadline or ask for
-    workers. A number: that many, for everything that is not async. 0: none at all; then no plain reward can be stopped."""
+    workers. A number: that many, for everything that is not async. 0: none; then no plain reward can be stopped."""
     memory_mb: int | None = None
     """What a worker may hold before it is stopped, for rewards that do not declare it."""
     cache: Cache | str | Path | None = None
     """Where outputs of dear rewards are kept: a file."""
     quarantine: str | Path | None = None
     """The folder for inputs that killed a worker; by default `.assay/quarantine`."""
+    share: float = 1.0
+    """The part of an async reward's concurrency that is this engine's, where several engines share one limit."""
     counts: Counts = field(default_factory=Counts, repr=False)
     """What was done, by component: outcomes, calls, calls saved, retries."""
     _staff: Staff = field(default_factory=Staff, repr=False)
@@ -87,6 +92,13 @@ class Engine:
             for leaf in leaves(reward)
         )
 
+    def patience(self, reward: RewardFunction) -> float | None:
+        """How long the event loop may answer nothing: longer than every deadline, where all async parts have one."""
+        terms = self.terms
+        awaited = [leaf for leaf in leaves(reward) if call_of(leaf).is_async and not terms.remote(leaf)]
+        limits = [limit for leaf in awaited if (limit := terms.limit(leaf)) is not None]
+        return max(limits) + 1.0 if limits and len(limits) == len(awaited) else None
+
     @property
     def terms(self) -> Terms:
         """What decides where a reward runs."""
@@ -103,7 +115,7 @@ class Engine:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("timeout", "workers", "memory_mb", "cache", "quarantine")
+        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,6 +146,9 @@ class _Call:
         try:
             asks = next(flow)
             while True:
+                for ask in asks if reward.why_not_asked else ():
+                    saved = len(batch.trajectories) - len(ask.rows)
+                    self.engine.counts.saved(ask.name, reward.why_not_asked, saved)
                 asks = flow.send(await self._answer(asks, batch))
         except StopIteration as done:
             outputs: list[RewardOutput] = done.value
@@ -146,11 +161,12 @@ class _Call:
         """The outputs of every ask. What goes to workers goes first, so that they work while this process does."""
         columns: dict[int, list[RewardOutput]] = {}
         works = {k: self._work(ask, batch) for k, ask in enumerate(asks) if not isinstance(ask.reward, Composition)}
+        if len(works) == len(asks) and all(work.is_plain() for work in works.values()):
+            return await self._run_plain(works)
         away = {k: work for k, work in works.items() if work.leg is not None}
 
         async def remotely() -> None:
-            for k, outputs in zip(away, await self._run(list(away.values()), batch), strict=True):
-                columns[k] = outputs
+            columns.update(zip(away, await self._run(list(away.values()), batch), strict=True))
 
         async def here(k: int, ask: Ask) -> None:
             if k in works:
@@ -173,6 +189,18 @@ class _Call:
         reward, engine = ask.reward, self.engine
         call, leg = call_of(reward), self.legs.get(id(reward))
         return Work(ask.name, reward, call, ask.rows, _rows(ask, batch), leg, engine.terms.limit(reward))
+
+    async def _run_plain(self, works: dict[int, Work]) -> list[list[RewardOutput]]:
+        """Cheap rewards, all of them on a few rows and then on the next: a row is read once while it is at hand."""
+        columns: list[list[RewardOutput]] = [[] for _ in works]
+        leaves = [self._leaf(work, None) for work in works.values()]
+        longest = max((len(leaf.trajectories) for leaf in leaves), default=0)
+        for start in range(0, longest, BLOCK):
+            for leaf, column in zip(leaves, columns, strict=True):
+                column += await leaf.one_by_one(leaf.trajectories[start : start + BLOCK])
+        for work, column in zip(works.values(), columns, strict=True):
+            self.engine.counts.ended(work.name, column, len(column))
+        return columns
 
     async def _run(self, works: list[Work], batch: Batch) -> list[list[RewardOutput]]:
         """Score these rewards' rows, each row that has to be scored once; retry what its infrastructure failed."""
@@ -220,7 +248,9 @@ class _Call:
     async def _attempt(self, works: list[Work], todo: list[list[int]], batch: Batch) -> None:
         if works[0].leg is None or self.pool is None:
             for work, mine in zip(works, todo, strict=True):
-                outputs = await self._leaf(work, mine).score()
+                leaf = self._leaf(work, mine)
+                leaf.landed = self._keeping(work, mine)
+                outputs = await leaf.score()
                 work.outputs.update(zip(mine, outputs, strict=True))
             return
         orders: list[Order] = []
@@ -234,6 +264,20 @@ class _Call:
         for (work, positions), outputs in zip(places, answers, strict=True):
             work.outputs.update(zip(positions, outputs, strict=True))
 
+    def _keeping(self, work: Work, todo: list[int]) -> Callable[[Sequence[int], Sequence[RewardOutput]], None] | None:
+        """Puts a dear answer into the cache as soon as it is there: what is killed then has lost nothing."""
+        cache = self.engine.cache
+        if not isinstance(cache, Cache) or not work.keys:
+            return None
+
+        def keep(rows: Sequence[int], outputs: Sequence[RewardOutput]) -> None:
+            positions = [todo[i] for i in rows]
+            work.outputs.update(zip(positions, outputs, strict=True))
+            good = [i for i in positions if work.outputs[i].outcome not in FAILURES]
+            work.keep(cache, good)
+
+        return keep
+
     async def _deliver(self, orders: list[Order], batch: Batch) -> list[list[RewardOutput]]:
         """Run orders in the pool. A batch of many rows that killed its worker is halved, to find the row that did."""
         assert self.pool is not None
@@ -246,14 +290,14 @@ class _Call:
         return [
             split[id(o)]
             if id(o) in split
-            else read(replies[id(o)], o, [batch.trajectories[i] for i in o.rows], self.engine._quarantine)
+            else read(replies[id(o)], o, [batch.trajectories[i] for i in o.rows], self.engine._quarantine, self.context)
             for o in orders
         ]
 
-    def _leaf(self, work: Work, todo: list[int]) -> Leaf:
-        everyone = len(todo) == len(work.trajectories)
-        rows = work.trajectories if everyone else [work.trajectories[i] for i in todo]
-        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit)
+    def _leaf(self, work: Work, todo: list[int] | None) -> Leaf:
+        everyone = todo is None or len(todo) == len(work.trajectories)
+        rows = work.trajectories if everyone else [work.trajectories[i] for i in todo or ()]
+        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit, self.engine.share)
 
 
 def _rows(ask: Ask, batch: Batch) -> Sequence[Trajectory]:

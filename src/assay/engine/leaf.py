@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from types import SimpleNamespace
@@ -55,6 +55,11 @@ class Leaf:
     context: Mapping[str, Any]
     limit: float | None = None
     """The deadline of an async call."""
+    share: float = 1.0
+    """The part of the reward's concurrency that may be used here."""
+
+    landed: Callable[[Sequence[int], Sequence[RewardOutput]], None] | None = None
+    """Called for an async call as soon as its outputs are there, with the numbers of its rows."""
 
     async def score(self) -> list[RewardOutput]:
         """One output for each trajectory; failures are carried."""
@@ -63,19 +68,20 @@ class Leaf:
         if self.call.is_async:
             return await self._score_async()
         if self.call.per is Per.TRAJECTORY:
-            return await self._score_singly()
+            return await self.one_by_one(self.trajectories)
         outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
         for rows in self.calls():
             place(outputs, rows, await self._call_batch(rows, [MAX_SPLITS]))
         return outputs
 
-    async def _score_singly(self) -> list[RewardOutput]:
+    async def one_by_one(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
+        """The outputs of these rows, each from a call of its own."""
         # The hot loop: nothing is looked up or made here beyond what a row needs, and the boundary is entered once,
         # and again behind a row that raised.
         call, name, context, clock = self.call, self.reward.name, self.context, time.perf_counter
         fn, plain = call.fn, call.plain
         outputs: list[RewardOutput] = []
-        boundary, rows, count = Boundary(), iter(self.trajectories), len(self.trajectories)
+        boundary, rows, count = Boundary(), iter(trajectories), len(trajectories)
         then = clock()
         while len(outputs) < count:
             with boundary:
@@ -95,7 +101,7 @@ class Leaf:
         return outputs
 
     def calls(self, small: bool = False) -> Iterable[list[int]]:
-        """The row numbers of each call. Small: a batch is whole groups of a few rows, so that one has few to hold up."""
+        """The row numbers of each call. Small: a batch is cut into whole groups of a few rows."""
         everyone = list(range(len(self.trajectories)))
         if self.call.per is Per.TRAJECTORY:
             return ([i] for i in everyone)
@@ -148,19 +154,21 @@ class Leaf:
         return outputs
 
     async def _score_async(self) -> list[RewardOutput]:
-        slots = asyncio.Semaphore(max(1, self.reward.contract.concurrency))
+        slots = asyncio.Semaphore(max(1, int(self.reward.contract.concurrency * self.share)))
         outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
 
         async def one(rows: list[int]) -> None:
             async with slots:
                 place(outputs, rows, await self._await_call(rows))
+                if self.landed is not None:
+                    self.landed(rows, [outputs[i] for i in rows])
 
         await asyncio.gather(*(one(rows) for rows in self.calls()))
         return outputs
 
     async def _await_call(self, rows: list[int]) -> list[RewardOutput]:
         contract, name, limit = self.reward.contract, self.reward.name, self.limit
-        boundary = Boundary()
+        boundary, tried = Boundary(), 0
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
             with boundary:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.calling import missing_column
+from assay.compose.flow import Composition
+from assay.contract import Per
 from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
-from assay.errors import OUTCOME_ERRORS
-from assay.loop import drive, run
+from assay.errors import OUTCOME_ERRORS, ConfigError
+from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
-
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
 
 
 def score(
@@ -74,6 +76,11 @@ def call(
     rows, context = from_trl(columns)
     if rows:
         check_columns(reward, rows[0])
+    if _ranks() > 1 and needs_groups(reward):
+        raise ConfigError(
+            f"reward {reward.name!r} looks at all responses to a prompt together, and a trainer on {_ranks()} ranks "
+            f"may hand each a part of them. Use assay.adapters.trl.reward_funcs(reward), which gathers the groups."
+        )
     state = context.get("trainer_state")
     return [output.reward for output in _run(reward, rows, getattr(state, "global_step", None), context, None)]
 
@@ -101,13 +108,39 @@ def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, An
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
-    rows = [
-        Trajectory.of({**{k: v[i] for k, v in data.items()}, "prompt": prompts[i], "response": completions[i]})
-        for i in range(len(completions))
-    ]
+    rows = [_trl_row(prompts[i], completions[i], {k: v[i] for k, v in data.items()}) for i in range(len(completions))]
     for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
         row.tokens = Tokens(ids=ids)
     return rows, {name: columns[name] for name in ("trainer_state", "log_extra", "log_metric") if name in columns}
+
+
+def _trl_row(prompt: Any, completion: Any, columns: dict[str, Any]) -> Trajectory:
+    """One row of TRL's. The usual one, messages that end in text, is read here and not searched for its parts."""
+    asked, said = _content(prompt, "user"), _content(completion, "assistant")
+    if asked is None or said is None or "metadata" in columns or "messages" in columns:
+        return Trajectory.of({**columns, "prompt": prompt, "response": completion})
+    truth, group = columns.pop("ground_truth", None), columns.pop("group", None)
+    return Trajectory(asked, said, [*prompt, *completion], truth, columns, "" if group is None else str(group))
+
+
+def _content(messages: Any, role: str) -> str | None:
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    content = last.get("content") if last and last.get("role") == role else None
+    return content if isinstance(content, str) else None
+
+
+def _ranks() -> int:
+    """How many processes train together, where torch says so; torch is not imported for it."""
+    distributed = sys.modules.get("torch.distributed")
+    together = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    return int(distributed.get_world_size()) if distributed is not None and together else 1
+
+
+def needs_groups(reward: RewardFunction) -> bool:
+    """Whether some part of the reward must see all responses to a prompt together."""
+    children = reward.children.values() if isinstance(reward, Composition) else ()
+    own = reward.contract.per is Per.GROUP or (not children and call_of(reward).per is Per.GROUP)
+    return own or any(needs_groups(child) for child in children)
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
@@ -141,8 +174,16 @@ def _run(
             return drive(engine.score(reward, rows, step, context))
         except NeedsLoop:
             pass
-    return run(engine.score(reward, rows, step, context))
+    try:
+        return run(engine.score(reward, rows, step, context), engine.patience(reward))
+    except Stalled:
+        return [RewardOutput.failed(Outcome.TIMEOUT, _STALLED.format(reward.name)) for _ in rows]
 
+
+_STALLED = (
+    "reward {!r}: an async part of it computed beyond its deadline without awaiting, so nothing else could run, and "
+    "none of these rows is scored. Let it run in processes that can be stopped: @declare(workers=True)."
+)
 
 _default = Engine()
 """What `score()` uses: its workers stay warm from one call to the next."""

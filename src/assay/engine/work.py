@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ class Work:
     twins: dict[int, int] = field(default_factory=dict[int, int])
     """Position -> the position of its equal, which is scored for both."""
     keys: dict[int, str] = field(default_factory=dict[int, str])
+    kept: set[int] = field(default_factory=set[int])
+    """Positions whose output is in the cache by now."""
     elsewhere: list[int] = field(default_factory=list[int])
     """Positions that somebody else is scoring at this moment."""
     outputs: dict[int, RewardOutput] = field(default_factory=dict[int, RewardOutput])
@@ -51,6 +54,11 @@ class Work:
         if self.call.per is not Per.TRAJECTORY or not contract.deterministic:
             return False
         return self.leg is not None or self.call.is_async or contract.cost > 0
+
+    def is_plain(self) -> bool:
+        """Whether there is nothing to it but calling the reward for every row, here and at once."""
+        alone = self.leg is None and not self.call.is_async and self.call.per is Per.TRAJECTORY
+        return alone and not self.reward.contract.retries and not self.pays()
 
     def find_twins(self) -> None:
         """Equal inputs are scored once."""
@@ -86,15 +94,17 @@ class Work:
         away = set(self.elsewhere)
         self.todo = [i for i in self.todo if i not in self.outputs and i not in away]
 
-    def keep(self, cache: Cache) -> None:
-        """Store what was scored, and give up the claims on what was not."""
-        mine = [i for i in self.todo if i in self.keys]
+    def keep(self, cache: Cache, positions: Sequence[int] | None = None) -> None:
+        """Store what was scored, and give up the claims on what was not: of some rows, or of all that are left."""
+        mine = [i for i in (self.todo if positions is None else positions) if i in self.keys and i not in self.kept]
+        self.kept.update(mine)
         values = {
             self.keys[i]: json.dumps(to_dict(self.outputs[i]), default=str)
             for i in mine
             if i in self.outputs and self.outputs[i].outcome not in FAILURES
         }
-        cache.put(values, [self.keys[i] for i in mine])
+        if mine:
+            cache.put(values, [self.keys[i] for i in mine])
 
     async def wait(self, cache: Cache) -> None:
         """Wait for what somebody else scores; what nobody does any more is ours, and stands in `todo`."""
@@ -136,7 +146,7 @@ def _stored(text: str) -> RewardOutput:
 
 
 def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None:
-    """What the reward reads of a row, as bytes; None where that cannot be told from what it is not."""
+    """A hash of what the reward reads of a row; None where that cannot be told from what it is not."""
     named = reward.contract.inputs
     if named is None and not call.plain and not call.rest:
         named = _parameters(call, t)
@@ -146,7 +156,8 @@ def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None
     else:
         everything = [ARGUMENTS[name](t) if name in ARGUMENTS else t.metadata.get(name) for name in named]
     try:
-        return json.dumps(everything, sort_keys=True).encode("utf-8", "surrogatepass")
+        text = json.dumps(everything, sort_keys=True)  # plain ASCII: what else there is, is escaped
+        return hashlib.blake2b(text.encode(), digest_size=20).digest()
     except (TypeError, ValueError, RecursionError):
         return None
 

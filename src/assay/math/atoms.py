@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.math.brackets import BRACKETS, argument, bracket
 from assay.math.cursor import Cursor
 from assay.math.functions import COMMANDS, environment, function
-from assay.math.limits import Unreadable
+from assay.math.limits import TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
 from assay.math.numbers import number
 from assay.math.tree import Group, Node, Num, Op, Sym
@@ -85,7 +85,7 @@ def atom(c: Cursor) -> Node:
     if not token:
         raise Unreadable("it breaks off")
     first = token[0]
-    if first.isdigit() or (first == "." and len(token) > 1):
+    if first.isdecimal() or (first == "." and len(token) > 1):
         return number(c)
     if first.isalpha():
         return word(c)
@@ -103,6 +103,10 @@ def atom(c: Cursor) -> Node:
     raise Unreadable(f"{token!r} is not understood")
 
 
+def _is_text(token: str) -> bool:
+    return token in WORDS_OF_TEXT or (token.istitle() and token.lower() in WORDS_OF_TEXT)
+
+
 def is_factor_word(c: Cursor, left: Node) -> bool:
     """Whether the word here is a factor, and no unit and no text."""
     token = c.peek()
@@ -118,7 +122,7 @@ def is_factor_word(c: Cursor, left: Node) -> bool:
         return True
     if c.i in c.upright or is_unit_word(token):
         return False
-    return bool(_split_function(token)) or (len(token) <= 3 and token not in WORDS_OF_TEXT) or token.isupper()
+    return bool(_split_function(token)) or (len(token) <= 3 and not _is_text(token)) or token.isupper()
 
 
 def word(c: Cursor) -> Node:
@@ -139,19 +143,15 @@ def word(c: Cursor) -> Node:
     split = _split_function(token)
     if split:
         c.i -= 1
-        c.t[c.i : c.i + 1] = list(split)
-        c.n += 1
+        c.split(split)
         return word(c)
-    if len(token) > 4 or token in WORDS_OF_TEXT or not token.isascii() or (len(token) > 2 and c.n == 1):
+    if len(token) > 4 or _is_text(token) or not token.isascii() or (len(token) > 2 and c.n == 1):
         raise Unreadable(f"{token!r} is a word")
     if len(token) == 4 and not token.isupper():
         raise Unreadable(f"{token!r} is a word")
-    factors: list[Node] = [Sym(letter) for letter in token[:-1]]
-    factors.append(name(c, token[-1]))
-    node = factors[0]
-    for factor in factors[1:]:
-        node = Op("*", (node, factor))
-    return node
+    c.i -= 1
+    c.split(token)  # several variables side by side: an exponent belongs to the last
+    return word(c)
 
 
 def _split_function(token: str) -> tuple[str, str] | None:
@@ -163,15 +163,24 @@ def _split_function(token: str) -> tuple[str, str] | None:
     return None
 
 
+_INVERSE_OF = ["^", "{", "-", "1", "}", "("]
+
+
 def name(c: Cursor, letter: str) -> Node:
     """A variable with its primes and its index, and what it is applied to."""
     while c.peek() == "'":
         letter += c.take()
     if c.peek() == "_":
         return _indexed(c, letter)
+    if letter in "fgh" and c.t[c.i : c.i + 6] == _INVERSE_OF:
+        c.i += 5
+        return _applied(c, letter + "^-1")
     if c.peek() == "(" and (letter in "fgh" or letter[0].isupper() or letter[-1] == "'"):
         return _applied(c, letter)
     return Sym(letter)
+
+
+_LONGEST_INDEX = 1000
 
 
 def _indexed(c: Cursor, letter: str) -> Node:
@@ -186,6 +195,8 @@ def _indexed(c: Cursor, letter: str) -> Node:
         return _choose(c, letter, index)
     if letter == "log":
         return index
+    if isinstance(index, Num) and index.value.numerator.bit_length() > _LONGEST_INDEX:
+        raise TooLarge("an index of many digits")
     if isinstance(index, Num | Sym):
         label = str(index.value) if isinstance(index, Num) else index.name
         node: Node = Sym(f"{letter}_{label}")

@@ -15,7 +15,7 @@ def to_number(text: str) -> Num:
     """The exact value of digits as written."""
     if len(text) > MOST_DIGITS:
         raise TooLarge(f"a number of {len(text):,} digits")
-    if text.isdigit():
+    if text.isdecimal():
         return Num(int(text))
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
@@ -39,10 +39,10 @@ def argument(c: Cursor, whole: bool = False, text: bool = False) -> Node:
         c.i += 1
         node = argument(c, whole)
         return Op("neg", (node,)) if token == "-" else node
-    if token[:1].isdigit() and not whole and len(token) > 1 and token.isdigit():
+    if token[:1].isdecimal() and not whole and len(token) > 1 and token.isdecimal():
         c.t[c.i] = token[1:]
         return Num(int(token[0]))
-    if token[:1].isdigit() or token[:1] == ".":
+    if token[:1].isdecimal() or token[:1] == ".":
         c.i += 1
         return to_number(token)
     if token[:1].isalpha() and len(token) > 1 and token not in FUNCTIONS and token not in ("pi", "oo") and not whole:
@@ -87,7 +87,7 @@ def braces(c: Cursor) -> Node:
     i, t = c.i, c.t
     if t[i + 2] == "}":  # one token in braces, as most often
         inner = t[i + 1]
-        if inner.isdigit() and inner.isascii():
+        if inner.isdecimal() and inner.isascii():
             c.i = i + 3
             return to_number(inner)
         if len(inner) == 1 and inner.isalpha():

@@ -160,7 +160,7 @@ def _show_number(value: int | Fraction, tight: int) -> str:
     if abs(value.numerator).bit_length() > 12_000 or value.denominator.bit_length() > 12_000:
         return f"<a number of {abs(value.numerator).bit_length()} / {value.denominator.bit_length()} bits>"
     text = str(value)
-    return f"({text})" if (tight >= _POWER and not text.isdigit()) or (tight and value < 0) else text
+    return f"({text})" if (tight >= _POWER and not text.isdecimal()) or (tight and value < 0) else text
 
 
 def _show_op(node: Op, tight: int) -> str:
@@ -171,8 +171,10 @@ def _show_op(node: Op, tight: int) -> str:
 
 
 def _factors(op: str, args: tuple[Node, ...]) -> str:
-    first = _show(args[0], 0 if _negative(args[0]) else _PRODUCT)
-    return "*".join((first, *(_show(n, _PRODUCT) for n in args[1:])))
+    rest = "*".join(_show(n, _PRODUCT) for n in args[1:])
+    if isinstance(args[0], Num) and args[0].value == -1:
+        return "-" + rest
+    return f"{_show(args[0], 0 if _negative(args[0]) else _PRODUCT)}*{rest}"
 
 
 def _listed(args: tuple[Node, ...]) -> str:

@@ -38,6 +38,8 @@ def function(c: Cursor, fn: str) -> Node:
 
 
 def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
+    if not args or (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
+        raise Unreadable(f"{fn} of {len(args)} values")
     if fn == "sqrt":
         return Op("root", (args[0], Num(2)))
     if fn == "cbrt":
@@ -72,7 +74,7 @@ def function_argument(c: Cursor, fn: str) -> Node:
     node = c.grammar.power(c)
     while c.peek() and fn != "root" and c.grammar.starts_factor(c, node) and _same_argument(c):
         node = mixed(c, node) or Op("*", (node, c.grammar.power(c)))
-    if c.peek() == "/" and isinstance(node, Num | Sym) and c.peek(1)[:1].isdigit() and fn in INVERSE:
+    if c.peek() == "/" and isinstance(node, Num | Sym) and c.peek(1)[:1].isdecimal() and fn in INVERSE:
         c.i += 1
         node = Op("/", (node, c.grammar.power(c)))  # `\cos \pi/3`
     c.leave()

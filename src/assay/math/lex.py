@@ -44,8 +44,8 @@ _REST = (
     r"|\s+"
     r"|\*\*|<=|>=|!=|==|=<|:=|->|=>|\.\.\.|."
 )
-_TOKEN = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
-_UNGROUPED = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_TOKEN = re.compile(rf"(?<![\d.])[1-9]\d{{0,2}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_UNGROUPED = re.compile(rf"(?<![\d.])[1-9]\d{{0,2}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _SPLIT = re.compile(_SPLITS)
 _TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
@@ -138,8 +138,8 @@ _CLOSING = frozenset({".", ",", ";", "\\\\", "\\", ":"})
 
 def _long(word: str, first: str) -> str:
     """The token for a word of several characters that no table knows."""
-    if first.isdigit():
-        return word if word.isdigit() or _NUMERIC.fullmatch(word) else _SPLIT.sub("", word)
+    if first.isdecimal():
+        return word if word.isdecimal() or _NUMERIC.fullmatch(word) else _SPLIT.sub("", word)
     if first == "\\":
         if word[-1] == "{":
             return "\\font{"

@@ -16,7 +16,7 @@ def number(c: Cursor) -> Node:
     text = c.take()
     if c.peek() == "_" and "." not in text:
         return based(c, text)
-    if c.peek() == "." and c.peek(1) in _REPEATED:
+    if c.peek() == "." and c.peek(1) in _REPEATED and "." not in text:
         c.i += 1
         return _repeating(c, text + ".")
     if c.peek() in _REPEATED and "." in text:
@@ -50,7 +50,7 @@ def _repeating(c: Cursor, text: str) -> Node:
     block = argument(c, whole=True, text=True)
     assert isinstance(block, Sym)
     digits = block.name
-    if not digits.isdigit():
+    if not digits.isdecimal():
         raise Unreadable("repeating digits")
     decimals = len(text.partition(".")[2])
     base = to_number(text).value
@@ -62,7 +62,7 @@ def based(c: Cursor, digits: str) -> Node:
     c.i += 1
     index = argument(c, whole=True, text=True)
     assert isinstance(index, Sym)
-    base = BASES.get(index.name) or (int(index.name) if index.name.isdigit() and len(index.name) < 3 else 0)
+    base = BASES.get(index.name) or (int(index.name) if index.name.isdecimal() and len(index.name) < 3 else 0)
     try:
         value = int(digits, base) if base > 1 else None
     except ValueError:
@@ -79,7 +79,7 @@ def mixed(c: Cursor, left: Node) -> Node | None:
     start = c.i
     if c.peek() == "\\frac" or (c.peek() == "{" and c.peek(2) == "/"):
         part = c.grammar.atom(c)
-    elif c.peek().isdigit() and c.peek(1) == "/" and c.peek(2).isdigit():
+    elif c.peek().isdecimal() and c.peek(1) == "/" and c.peek(2).isdecimal():
         part = Op("/", (Num(int(c.peek())), Num(int(c.peek(2)))))
         c.i += 3
     else:
@@ -88,7 +88,7 @@ def mixed(c: Cursor, left: Node) -> Node | None:
     if value is not None:
         return Num(left.value + value)
     c.i = start
-    if c.peek()[:1].isdigit():
+    if c.peek()[:1].isdecimal():
         raise Unreadable("two numbers side by side")
     return None
 

@@ -1,8 +1,7 @@
 r"""Tokens to a tree: a small hand-written parser of LaTeX, ASCII and sloppy mathematics.
 
-    >>> read(r"\frac12 x + 3")
-    Op(op='+', args=(Op(op='*', args=(Op(op='/', args=(Num(value=1, places=-1), Num(value=2, places=-1))), \
-Sym(name='x'))), Num(value=3, places=-1)))
+    >>> read(r"\frac x2")
+    Op(op='/', args=(Sym(name='x'), Num(value=2, places=-1)))
 
 Grammar, loosest first:
 
@@ -98,9 +97,14 @@ def _grouped(rows: list[list[Node]], joins: set[str]) -> Node:
     return row[0] if len(row) == 1 else Group("list", tuple(row), join)
 
 
+_ROUGHLY = frozenset({"approximately", "about", "roughly", "nearly", "around", "approx"})
+
+
 def item(c: Cursor) -> Node:
     """One value, equation or inequality, with its currency and its unit."""
     sign = ""
+    if c.t[c.i] in _ROUGHLY:
+        c.i += 1
     token = c.t[c.i]
     if token in CURRENCIES and c.peek(1):
         sign = CURRENCIES[c.take()]
@@ -158,7 +162,7 @@ def side(c: Cursor) -> Node:
     token = c.t[c.i]
     if token in _END_OF_SIDE:
         return node
-    if token == ":" or (token == "to" and c.peek(1)[:1].isdigit()):
+    if token == ":" or (token == "to" and c.peek(1)[:1].isdecimal()):
         node = _ratio(c, node)
     while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
         op = c.take()[1:]
@@ -227,7 +231,8 @@ def product(c: Cursor) -> Node:
         token = c.t[c.i]
         if token in _END_OF_PRODUCT:
             return left
-        if token in ("*", "/"):
+        if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdecimal()):
+            token = "*" if token == "times" else token
             c.i += 1
             sign = 1
             while c.peek() in ("-", "+"):
@@ -238,6 +243,10 @@ def product(c: Cursor) -> Node:
         elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
             c.i += 1
             left = Op("mod", (left, argument(c, whole=True)))
+        elif token == "(" and c.t[c.i + 1] == "mod":
+            c.i += 2
+            left = Op("mod", (left, total(c)))
+            c.expect(")")
         elif starts_factor(c, left):
             left = mixed(c, left) or Op("*", (left, power(c)))
         else:
@@ -248,7 +257,7 @@ def starts_factor(c: Cursor, left: Node) -> bool:
     """Whether what comes next is a factor that stands beside the last one without a sign."""
     token = c.peek()
     first = token[0]
-    if first.isdigit() or first == ".":
+    if first.isdecimal() or first == ".":
         return (isinstance(left, Num) and c.i in c.spaced and c.peek(1) == "/") or (
             not isinstance(left, Num) and token != "." and c.t[c.i - 1] not in ("°", "%")
         )
@@ -337,7 +346,7 @@ def _degrees(c: Cursor, node: Node) -> Node:
     if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
         c.i += 1
         return Quantity(node, (scale,))
-    if c.peek()[:1].isdigit() and c.peek(1) == "'":
+    if c.peek()[:1].isdecimal() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1
     return Op("deg", (node,))

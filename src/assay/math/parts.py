@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_SPLIT = re.compile(r"\s*(?:;|\n|,(?!\d{3}(?!\d))|\band\b)\s*")
+_SPLIT = re.compile(r"[;\n]|,(?!\d{3}(?!\d))|\band\b")
+_SPACES = re.compile(r"[^\S\n]+")
 _LETTER = re.compile(r"\s*(?:part\s+)?\(?(?:[a-hA-H]|i{1,3}|iv|v|\d)\)\s*:?\s*", re.I)
 _LABEL = re.compile(
     r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
     r"\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
 )
+_MARKED = re.compile(r"[,;\s]*(?<![\w^])\([a-h]\)\s*")
+"""`(a)`, `(b)` and so on where each begins a part."""
 _MOST = 12
 
 
@@ -18,7 +21,8 @@ def parts(text: str) -> list[str]:
     """The parts without their labels; empty where there are no several parts, or none has a label."""
     if len(text) > 600 or "\\begin" in text:
         return []
-    pieces = [p for p in _SPLIT.split(text.strip().rstrip(".")) if p.strip()]
+    text = _MARKED.sub(";", text) if len(_MARKED.findall(text)) > 1 else text
+    pieces = [p for p in map(str.strip, _SPLIT.split(_SPACES.sub(" ", text).strip().rstrip("."))) if p]
     if not 2 <= len(pieces) <= _MOST:
         return []
     bare = [_LABEL.sub("", _LETTER.sub("", p, count=1), count=1).strip() for p in pieces]

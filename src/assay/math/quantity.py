@@ -42,7 +42,8 @@ def _split(node: Node) -> tuple[Node, tuple[str, ...]]:
 def _compound(value: Node, unit: tuple[str, ...]) -> tuple[Node, tuple[str, ...]]:
     """`3 hours and 20 minutes` as one value in the unit of its first part."""
     words = [w for w in unit if w != "and"]
-    if len(words) not in (3, 5) or not all(w.isdigit() for w in words[1::2]) or any(w.isdigit() for w in words[::2]):
+    numbers, names = words[1::2], words[::2]
+    if len(words) not in (3, 5) or not all(map(str.isdecimal, numbers)) or any(map(str.isdecimal, names)):
         return value, unit
     sizes = [measure((w,)) for w in words[::2]]
     first = sizes[0]

@@ -29,7 +29,7 @@ def in_words(words: str) -> Node | None:
 class Reading:
     """One answer as written, and what it is read as. The steps are taken when they are needed."""
 
-    __slots__ = ("_letters", "_node", "_plain", "_problem", "_tokens", "_words", "text")
+    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -38,6 +38,7 @@ class Reading:
         self._problem = ""
         self._letters: frozenset[str] | None = None
         self._words: str | None = None
+        self._canonical: str | None = None
         simple = _INTEGER.fullmatch(text)
         if simple:
             self._node = Num(int(text))
@@ -66,6 +67,10 @@ class Reading:
                     self._problem = str(problem) or type(problem).__name__
         return self._node
 
+    def is_read_as(self, other: Reading) -> None:
+        """The tokens are the same, and so is everything that is read from them."""
+        self._node, self._problem, self._canonical = other.node, other.problem, other.canonical
+
     @property
     def problem(self) -> str:
         """Why there is no tree."""
@@ -81,13 +86,11 @@ class Reading:
     @property
     def canonical(self) -> str:
         """The canonical form; of what is no mathematics, its words."""
-        node = self.node
-        if node is None:
-            return self.words[:LONGEST]
-        try:
-            return canonical(node)[:LONGEST]
-        except RecursionError:
-            return self.text[:LONGEST]
+        if self._canonical is None:
+            node = self.node
+            text = self.words if node is None else str(node.value) if isinstance(node, Num) else canonical(node)
+            self._canonical = text[:LONGEST]
+        return self._canonical
 
     @property
     def folded(self) -> Node | None:

@@ -108,6 +108,8 @@ def _ratios(gold: Node, answer: Node) -> Decision:
     a, b = _ratio_parts(gold), _ratio_parts(answer)
     if a is None or b is None or len(a) != len(b):
         return Decision(False, "a ratio against something else")
+    if any(isinstance(n, Num) and not n.value for n in (*a, *b)):  # a time of day such as 12:00, and no proportion
+        return Decision(all(equal(x, y) for x, y in zip(a, b, strict=True)), "part by part")
     for k in range(1, len(a)):
         if not equal(Op("*", (a[0], b[k])), Op("*", (b[0], a[k]))):
             return Decision(False, "ratios")
@@ -122,16 +124,21 @@ def _ratio_parts(node: Node) -> tuple[Node, ...] | None:
     return (node, Num(1)) if isinstance(node, Num) else None
 
 
-def number(node: Node) -> Decimal | Fraction | int | None:
+_LONGEST_EXPONENT = 400
+
+
+def number(node: Node, degrees: bool = True) -> Decimal | Fraction | int | None:
     """The value of an expression that is a real number."""
     if isinstance(node, Num):
         return node.value
     try:
         with decimal.localcontext(precise.context(50)):
-            v = precise.simple(evaluate(node, Point(degrees=False)))
+            v = precise.simple(evaluate(node, Point(degrees=degrees)))
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError):
         return None
-    return None if isinstance(v, precise.Complex) else v
+    if isinstance(v, precise.Complex) or (isinstance(v, Decimal) and abs(v.adjusted()) > _LONGEST_EXPONENT):
+        return None  # as a fraction it would have as many digits as its exponent says
+    return v
 
 
 def within(gold: Node, answer: Node, relative: Fraction) -> bool:

@@ -80,7 +80,7 @@ def _start(control: socket.socket, me: int, data: bytes) -> subprocess.Popen[byt
             [sys.executable, *flags, "-c", start, *map(str, fds)],
             pass_fds=[fd for fd in fds if fd >= 0],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,
+            process_group=0,  # not a new session: on Linux that would be another group for the scheduler too
         )
 
 
@@ -93,7 +93,7 @@ def _fork(ours: socket.socket, control: socket.socket, me: int, parcel: Parcel, 
         return pid
     try:
         signal.set_wakeup_fd(-1)
-        os.setsid()
+        os.setpgid(0, 0)
         ours.close()
         nursery.serve(control, me, lambda: resolve(factory)(parcel.objects))
     finally:

@@ -7,6 +7,7 @@ process group goes with it. When the parent is gone, by whatever way, so are the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -68,7 +69,7 @@ class Nursery:
             return False
         if "bear" in told:
             self._bear(told, fds)
-        for name in told.get("import", ()):
+        for name in told.get("load", ()):
             _import(name)
         return True
 
@@ -80,10 +81,8 @@ class Nursery:
             self._live(me, told, fds)
         for fd in fds:
             os.close(fd)
-        try:
+        with contextlib.suppress(OSError):  # it was quicker, or is gone
             os.setpgid(pid, pid)
-        except OSError:
-            pass  # it was quicker, or is gone
         watch = os.pidfd_open(pid)
         self.workers[watch] = (told["bear"], pid)
         self.poll.register(watch, select.POLLIN)

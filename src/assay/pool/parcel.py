@@ -48,7 +48,7 @@ def pack(objects: Sequence[Any], names: Sequence[str]) -> Parcel:
     packer = _Packer(file)
     try:
         packer.dump(tuple(objects))
-    except Exception as error:  # noqa: BLE001  (an author's __reduce__ or __getstate__ may raise anything)
+    except Exception as error:
         raise _cannot_be_sent(objects, names, error) from error
     data = file.getvalue()
     key = hashlib.sha256(data + repr([id(o) for o in packer.named]).encode()).hexdigest()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import select
-import signal
 import socket
 import sys
 import threading
@@ -17,16 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from assay.errors import ConfigError, InfraError
-from assay.pool.hand import Death, Hand, Task
+from assay.pool.feeder import MOST_AHEAD, Feeder
+from assay.pool.hand import Death, Hand, Task, how_it_ended
 from assay.pool.home import Home, open_home
 from assay.pool.nursery import MESSAGE
 from assay.pool.parcel import Parcel
 from assay.pool.worker import IMPORTED, NOTE, RETIRED
 
-AHEAD: Final = 0.010
-"""Seconds of work that a worker is given ahead of the row that it runs."""
-MOST_AHEAD: Final = 128
-MOST_BYTES: Final = 1 << 20
 TICK: Final = 0.05
 """Seconds between two looks at memory, and at rows that wait behind one that takes long."""
 MOST_PRINTED: Final = 1 << 16
@@ -47,12 +42,11 @@ class Supervisor:
         self.size, self.memory_mb, self.hard_limit = size, memory_mb, hard_limit
         self.closing = False
         self.error: Exception | None = None
-        self.queue: deque[Task] = deque()
+        self.feeder = Feeder()
         self.hands: dict[int, Hand] = {}
         self.jobs: dict[int, tuple[Sequence[Task], Failed]] = {}
         self.home: Home | None = None
-        self.births = self.tickets = self.printed = self.fruitless = 0
-        self.seconds, self.count = 0.0, 0
+        self.births = self.printed = self.fruitless = 0
         self.imported: set[str] = set()
         self.next_look = 0.0
         self._inbox: deque[Callable[[], None]] = deque()
@@ -124,7 +118,7 @@ class Supervisor:
         os.close(self._ears)
 
     def _fail_all(self, error: Exception) -> None:
-        self.queue.clear()
+        self.feeder.queue.clear()
         jobs, self.jobs = self.jobs, {}
         for _, failed in jobs.values():
             failed(error)
@@ -140,14 +134,14 @@ class Supervisor:
             failed(self.error)
             return
         self.jobs[id(tasks)] = (tasks, failed)
-        self.queue.extend(tasks)
+        self.feeder.queue.extend(tasks)
         if self.home is None:
             self._move_in()
 
     def _drop(self, tasks: Sequence[Task]) -> None:
         gone = {id(task) for task in tasks}
         self.jobs.pop(id(tasks), None)
-        self.queue = deque(task for task in self.queue if id(task) not in gone)
+        self.feeder.drop(gone)
         for hand in list(self.hands.values()):
             if any(id(task) in gone for task in hand.sent.values()):
                 for number in [n for n, task in hand.sent.items() if id(task) in gone]:
@@ -242,10 +236,12 @@ class Supervisor:
             self.fruitless += 1
         replaced = hand.retired
         self._forget(hand)
-        self.queue.extendleft(reversed([task for task in back if task.left]))
+        self.feeder.put_back(back)
         if self.fruitless > MOST_FAILED_BIRTHS:
             said = hand.tail.decode(errors="replace").strip()
-            self._give_up(InfraError(f"worker processes end before they finish anything ({_ended(status)}). {said}"))
+            self._give_up(
+                InfraError(f"worker processes end before they finish anything ({how_it_ended(status)}). {said}")
+            )
         elif not replaced and self.home is not None and not self.error and status is not None:
             self._bear()
 
@@ -257,7 +253,7 @@ class Supervisor:
             number, leg = hand.page.running
             said = hand.tail.decode(errors="replace").strip()
             took = time.monotonic() - hand.page.started
-            death = Death("died", f"it ended its worker process: {_ended(status)}. {said}".strip(), took)
+            death = Death("died", f"it ended its worker process: {how_it_ended(status)}. {said}".strip(), took)
             if status is None and (task := hand.sent.get(number)):
                 task.tries += 1
                 if task.tries < MOST_TRIES:
@@ -293,8 +289,7 @@ class Supervisor:
             if task is not None and task.settle(leg, payload) and not task.left:
                 del hand.sent[number]
         if replies:
-            seconds, count = hand.page.worked
-            self.seconds, self.count = self.seconds * 0.9 + seconds, self.count * 0.9 + count
+            self.feeder.learn(*hand.page.worked)
             if not hand.sent:
                 hand.bytes_out = 0
 
@@ -306,7 +301,7 @@ class Supervisor:
             names = [name for name in payload.decode().split("\n") if name not in self.imported]
             self.imported.update(names)
             if names:  # so that the next worker has them from birth
-                self.home.tell(**{"import": names[:200]})
+                self.home.tell(load=names[:200])
 
     def _hear_print(self, hand: Hand, event: int) -> None:
         said = hand.listen()
@@ -355,49 +350,17 @@ class Supervisor:
 
     def _take_back(self, now: float) -> None:
         idle = sum(1 for hand in self.hands.values() if not hand.sent and not hand.retired)
-        if self.queue or not idle:
+        if self.feeder.queue or not idle:
             return
         for hand in self.hands.values():
             if len(hand.sent) > 1 and (started := hand.page.started) and now - started > TICK:
-                self.queue.extend(hand.take_back(MOST_AHEAD))
+                self.feeder.queue.extend(hand.take_back(MOST_AHEAD))
 
     # -- feeding -----------------------------------------------------------------------------------------------------
 
     def _feed(self) -> None:
-        if not self.queue or self.error:
-            return
-        takers = sorted((h for h in self.hands.values() if not h.retired), key=lambda h: len(h.sent))
-        for hand in takers:
-            if not self.queue:
-                return
-            self._feed_one(hand, self._appetite(len(takers)) - len(hand.sent))
-
-    def _appetite(self, takers: int) -> int:
-        """How many rows a worker has in hand: about ten milliseconds of work, and no more than its share."""
-        if not self.count:
-            return 1
-        each = self.seconds / self.count
-        ahead = 1 if each > AHEAD else 2 + int(AHEAD / max(each, 1e-6))
-        return min(ahead, MOST_AHEAD, max(1, math.ceil(len(self.queue) / takers)))
-
-    def _feed_one(self, hand: Hand, count: int) -> None:
-        tickets: list[tuple[int, bytes]] = []
-        while count > 0 and self.queue and (hand.bytes_out < MOST_BYTES or not hand.sent):
-            task = self.queue.popleft()
-            body = task.payload()
-            if isinstance(body, Death):
-                for leg in task.left:
-                    task.settle(leg, body)
-                continue
-            legs = bytes(task.left)
-            hand.sent[self.tickets] = task
-            hand.bytes_out += len(body)
-            tickets.append((self.tickets, bytes([len(legs)]) + legs + body))
-            self.tickets = (self.tickets + 1) % NOTE
-            count -= 1
-        if tickets:
-            hand.send(tickets)
-            if hand.waiting_to_send:
+        if self.error is None:
+            for hand in self.feeder.feed([h for h in self.hands.values() if not h.retired]):
                 self._poll.modify(hand.rows.fileno(), select.EPOLLIN | select.EPOLLOUT)
 
     # -- what is listened to -----------------------------------------------------------------------------------------
@@ -413,14 +376,3 @@ class Supervisor:
 
 def _closed() -> InfraError:
     return InfraError("the worker pool was closed while rows were waiting in it")
-
-
-def _ended(status: int | None) -> str:
-    """How a process ended, in words."""
-    if status is None:
-        return "the process that bears workers was killed"
-    if status >= 0:
-        return f"exit code {status}"
-    with contextlib.suppress(ValueError):
-        return f"killed by {signal.Signals(-status).name}"
-    return f"killed by signal {-status}"

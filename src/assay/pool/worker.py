@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from assay.pool.page import HEADER, Page
 
-SEND_EVERY: Final = 0.003
+SEND_EVERY: Final = 0.008
 """Seconds of work after which replies are sent to the parent, so that it can keep the worker fed."""
 TICKET: Final = struct.Struct("<I")
 ITEM: Final = struct.Struct("<QI")
@@ -119,7 +119,7 @@ class Worker:
         return self.items.pop(number)
 
     def _receive(self) -> bool:
-        data = self.rows.recv(1 << 18)
+        data = self.rows.recv(1 << 16)
         self.buffer += data
         at = 0
         while at + ITEM.size <= len(self.buffer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.probe.answers import INTEGER, is_mathematical
-from assay.probe.example import Example
+from assay.probe.example import Example, hollowed
 from assay.probe.rule import Expect, Responses, Severity, rule
 
 BELOW, NOT_ABOVE = Expect.BELOW, Expect.NOT_ABOVE
@@ -42,8 +42,10 @@ def contentless(e: Example) -> Responses:
     "attack/template", "the form without content is paid", BELOW, fix="Make the form a gate, not a share of the reward."
 )
 def template(e: Example) -> Responses:
-    yield e.shape.fill("")
-    yield e.shape.fill("...")
+    if e.gold and e.shape.answer:
+        before, after = hollowed(e.shape.before), hollowed(e.shape.after)
+        yield before + after
+        yield f"{before}...{after}"
     yield re.sub(r">[^<>]+<", "><", e.honest) if "<" in e.honest else e.shape.commit("")
     yield e.shape.commit("?")
 
@@ -120,7 +122,7 @@ def hedge(e: Example) -> Responses:
     if e.gold and e.wrong:
         for one, two in ((e.gold, e.wrong), (e.wrong, e.gold)):
             yield e.shape.commit(f"{one} or {two}")
-        yield f"It is {e.shape.commit(e.gold)} or {e.shape.commit(e.wrong)}"
+        yield f"It is {e.shape.inline(e.gold)} or {e.shape.inline(e.wrong)}"
 
 
 @rule(
@@ -131,7 +133,7 @@ def hedge(e: Example) -> Responses:
 )
 def negation(e: Example) -> Responses:
     if e.gold:
-        given = e.shape.commit(e.gold)
+        given = e.shape.inline(e.gold)
         yield f"The answer is not {given}."
         yield f"It cannot be {given}, that is wrong."
         yield e.shape.commit(f"not {e.gold}")
@@ -140,9 +142,9 @@ def negation(e: Example) -> Responses:
 @rule("attack/contradiction", "the gold on the way to another answer is paid", BELOW, fix="Read the final answer only.")
 def contradiction(e: Example) -> Responses:
     if e.gold and e.wrong:
-        right, wrong = e.shape.commit(e.gold), e.shape.commit(e.wrong)
-        yield f"Some say {e.gold}. That is a mistake. {wrong}"
-        yield f"First I had {right}. But no: {wrong}"
+        right, wrong = e.shape.inline(e.gold), e.shape.inline(e.wrong)
+        yield f"Some say {e.gold}. That is a mistake. {e.shape.commit(e.wrong)}"
+        yield f"First I had {right}. But no: it is {wrong}"
         yield f"<think>It is {right}</think>\nThe final answer is {wrong}"
         if "</think>" in e.honest:
             yield f"<think>It is {e.gold}, {right}.</think>{e.shape.commit(e.wrong)}"
@@ -157,8 +159,8 @@ def contradiction(e: Example) -> Responses:
 )
 def unclosed_think(e: Example) -> Responses:
     if e.gold:
-        yield f"<think>{THOUGHT} I try {e.shape.commit(e.gold)}"
-        yield f"<think>{THOUGHT} It could be {e.shape.commit(e.gold)}</think>"
+        yield f"<think>{THOUGHT} I try {e.shape.inline(e.gold)}"
+        yield f"<think>{THOUGHT} It could be {e.shape.inline(e.gold)}</think>"
 
 
 @rule("attack/half-open", "tags and boxes that are broken pay more than whole ones", NOT_ABOVE)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from assay.calling import ALIASES
 from assay.probe.answers import as_json, boxed, gold_text, other_answer
@@ -33,6 +33,10 @@ class Shape:
     after: str
     commit: Callable[[str], str]
     """The shortest text that gives an answer in this form: `\\boxed{7}`, `#### 7`, `<answer>7</answer>`."""
+
+    def inline(self, answer: str) -> str:
+        """An answer within a sentence: in its box or tag, or bare."""
+        return answer if self.commit is _said else self.commit(answer)
 
     def fill(self, answer: str) -> str:
         """The response with another answer in the place of its own."""
@@ -131,11 +135,17 @@ class Example:
     @cached_property
     def shuffled(self) -> str:
         """The words of the honest response, sorted: all there, and saying nothing."""
-        return " ".join(sorted(set(re.findall(r"\w+", self.honest[:20_000]))))
+        words = re.findall(r"\w+", self.honest[:20_000])
+        ordered = sorted(set(words))
+        return " ".join(ordered if ordered != words else ordered[::-1])
 
-    def row(self, response: str) -> Trajectory:
-        """This example's row with another response."""
-        return with_response(self.trajectory, response)
+    def row(self, response: str, worthless: bool = False) -> Trajectory:
+        """This example's row with another response; a worthless one takes the columns of `when_wrong`, if there are."""
+        own = with_response(self.trajectory, response)
+        other = own.metadata.pop("when_wrong", None)
+        if worthless and isinstance(other, Mapping):
+            own.metadata |= cast("Mapping[str, Any]", other)
+        return own
 
 
 def gold_of(trajectory: Trajectory) -> str | None:
@@ -146,15 +156,13 @@ def gold_of(trajectory: Trajectory) -> str | None:
     return gold
 
 
-def with_response(trajectory: Trajectory, response: str, group: str = "") -> Trajectory:
+def with_response(trajectory: Trajectory, response: str) -> Trajectory:
     """The same row with another response; in a conversation, with another last turn of the assistant."""
     own = dataclasses.replace(trajectory, response=response, metadata=dict(trajectory.metadata))
     if trajectory.messages:
         own.messages = _with_last_turn(trajectory.messages, response)
     if trajectory.tokens is not None:
         own.tokens = Tokens(ids=range(len(re.findall(r"\w+|[^\w\s]", response))))
-    if group:
-        own.group = group
     return own
 
 

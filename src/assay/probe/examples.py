@@ -50,4 +50,31 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
         "response": "Air scatters the short waves of sunlight much more than the long ones. So blue light reaches our "
         "eyes from all over the sky, because it was scattered on its way, while red passes straight through.",
     },
+    {
+        "prompt": "Write a Python function longest(words) that returns the longest word, the first one of several.",
+        "response": "Go through the words and keep the longest that was seen.\n\n```python\ndef longest(words):\n"
+        '    best = ""\n    for word in words:\n        if len(word) > len(best):\n            best = word\n'
+        "    return best\n```",
+        "tests": {
+            "entry_point": "longest",
+            "cases": [
+                {"args": [["sea", "island", "wind"]], "expected": "island"},
+                {"args": [["one", "two"]], "expected": "one"},
+                {"args": [[]], "expected": ""},
+            ],
+        },
+    },
+    {
+        "prompt": "Write a Python program that reads a line of whole numbers and prints their sum.",
+        "response": "Read the line, split it and add the numbers.\n\n```python\nnumbers = input().split()\n"
+        "total = sum(int(number) for number in numbers)\nprint(total)\n```",
+        "tests": {
+            "kind": "stdio",
+            "cases": [
+                {"input": "1 2 3\n", "output": "6\n"},
+                {"input": "-4 10\n", "output": "6\n"},
+                {"input": "0\n", "output": "0\n"},
+            ],
+        },
+    },
 )

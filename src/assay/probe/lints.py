@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import inspect
 import pickle
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from assay.contract import Contract, Per
-from assay.engine import leaves
+from assay.contract import Per
+from assay.engine import Engine, leaves
 from assay.engine import score as score_rows
-from assay.probe.example import with_response
 from assay.probe.rule import Finding, Severity, finding
 from assay.probe.trial import Sense, Trial
-from assay.reward import FunctionReward, RewardFunction, call_of
+from assay.reward import FunctionReward, call_of
 from assay.types import RewardOutput, Trajectory
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+WHOLE = Engine()
+"""For rows that are known to end: under the audit's deadline a batch would run elsewhere, in small pieces."""
 FEW = 8
 """Fewer rows than this say nothing about sparseness."""
 
@@ -38,7 +39,7 @@ def lint(trial: Trial) -> list[Finding]:
 def _rows(trial: Trial) -> list[Trajectory]:
     """Honest and wrong responses side by side, so that a batch holds more than one value."""
     return [
-        with_response(e.trajectory, text, e.trajectory.group_id or f"example-{e.number}")
+        dataclasses.replace(e.row(text, text != e.honest), group=e.trajectory.group_id or f"example-{e.number}")
         for e in trial.examples
         for text in (e.honest, e.mistaken or e.hollow)
     ]
@@ -67,21 +68,6 @@ def _repeats(trial: Trial) -> Iterator[Finding]:
         yield finding("lint/nondeterminism", NOTE, f"{said}; it declares so")
 
 
-@dataclass
-class _Watched(RewardFunction):
-    """A reward, and what it changed in the rows that it was given: compared where it runs, be it in a worker."""
-
-    reward: RewardFunction
-    contract = Contract(per=Per.BATCH, range=None)
-
-    def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
-        """Score copies, and compare them with what they were."""
-        own = [copy.deepcopy(t) for t in trajectories]
-        kept = [copy.deepcopy(t) for t in own]
-        score_rows(self.reward, own)
-        return [RewardOutput(0.0, metadata={"changed": changed(a, b)}) for a, b in zip(kept, own, strict=True)]
-
-
 def changed(before: Trajectory, after: Trajectory) -> list[str]:
     """Which fields of a trajectory are no longer what they were."""
     names = ("prompt", "response", "messages", "ground_truth", "metadata", "group")
@@ -89,8 +75,10 @@ def changed(before: Trajectory, after: Trajectory) -> list[str]:
 
 
 def _mutates(trial: Trial) -> Iterator[Finding]:
-    outputs = score_rows(_Watched(trial.reward), _rows(trial), engine=trial.engine)
-    fields = sorted({name for output in outputs for name in output.metadata.get("changed", ())})
+    rows = _rows(trial)
+    before = copy.deepcopy(rows)
+    score_rows(trial.reward, rows, engine=WHOLE)
+    fields = sorted({name for a, b in zip(before, rows, strict=True) for name in changed(a, b)})
     if fields:
         said = f"it changes its input: {', '.join(fields)} of the row"
         yield finding("lint/mutation", ERROR, said, "Copy what you change: other rewards read the same row.")
@@ -100,8 +88,8 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
     if not all(leaf.contract.deterministic for leaf in leaves(trial.reward)):
         return
     rows = _rows(trial)
-    straight = _values(score_rows(trial.reward, rows, engine=trial.engine))
-    turned = _values(score_rows(trial.reward, rows[::-1], engine=trial.engine))[::-1]
+    straight = _values(score_rows(trial.reward, rows, engine=WHOLE))
+    turned = _values(score_rows(trial.reward, rows[::-1], engine=WHOLE))[::-1]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, turned, strict=True)):
         said = "the order of the batch changes the rewards"
         yield finding(
@@ -110,7 +98,7 @@ def _neighbours(trial: Trial) -> Iterator[Finding]:
         return
     if any(call_of(leaf).per is Per.GROUP for leaf in leaves(trial.reward)):
         return  # it is declared to look at its group
-    alone = [_values(score_rows(trial.reward, [row], engine=trial.engine))[0] for row in rows]
+    alone = [_values(score_rows(trial.reward, [row], engine=WHOLE))[0] for row in rows]
     if any(_differ(a, b, trial.slack) for a, b in zip(straight, alone, strict=True)):
         said = "a response scores differently alone than in a batch: its reward depends on its neighbours"
         fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): batches are split anywhere."
@@ -134,7 +122,7 @@ def _absent_gold(trial: Trial) -> Iterator[Finding]:
     if trial.sense is not Sense.ANSWER:
         return
     e = trial.examples[0]
-    row = with_response(e.trajectory, e.honest)
+    row = e.row(e.honest)
     row.ground_truth = None if row.ground_truth is None else ""
     (output,) = score_rows(trial.reward, [row], engine=trial.engine)
     if row.ground_truth is not None and output.reward is not None:

@@ -1,7 +1,7 @@
 """The capacity plan: from a sample of rollouts, what it takes that scoring hides behind generation.
 
-A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) each response
-goes to the one that is free first, and the last to be done counts. So stragglers show, as they do not in a mean.
+A step's batch is drawn from the sample again and again; for each number of workers (or requests in flight) each
+response goes to the one that is free first, and the last to be done counts. So stragglers show, as in no mean.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from assay.contract import Per
 from assay.engine import Engine, leaves
 from assay.engine import score as score_rows
 from assay.errors import ConfigError, InputError
 from assay.load import load_reward
 from assay.probe.example import rows_of
 from assay.reward import RewardFunction, call_of
-from assay.types import FAILURES, RewardOutput, Trajectory
+from assay.types import FAILURES, Trajectory
 
 SAMPLE = 256
 """How many rows are scored, where nobody says."""
@@ -147,19 +148,23 @@ def _timed(leaf: RewardFunction, rows: Sequence[Trajectory], timeout: float | No
     score_rows(leaf, rows[:1], engine=engine)  # what is loaded at the first call is no part of a step
     outputs = score_rows(leaf, rows, engine=engine)
     waits = call_of(leaf).is_async
-    seconds = [_seconds(output) for output in outputs]
-    if not any(seconds):  # a reward whose calls are too quick to be told apart, or come without times
-        started = time.perf_counter()
-        score_rows(leaf, rows, engine=engine)
-        seconds = [(time.perf_counter() - started) / len(rows)] * len(rows)
+    seconds = [max(0.0, output.seconds) for output in outputs]
+    if call_of(leaf).per is not Per.TRAJECTORY:
+        seconds = _spread(leaf, rows, engine, sum(seconds))
     ordered = sorted(seconds)
     failed = sum(output.outcome in FAILURES for output in outputs)
     mean = sum(seconds) / len(seconds)
     return Part(leaf.name, mean, quantile(ordered, 0.99), ordered[-1], waits, failed), seconds
 
 
-def _seconds(output: RewardOutput) -> float:
-    return max(0.0, output.seconds)
+def _spread(leaf: RewardFunction, rows: Sequence[Trajectory], engine: Engine, whole: float) -> list[float]:
+    """What each row takes where a batch tells one time for all: as they are one by one, their sum that of the batch."""
+    singles: list[float] = []
+    for row in rows:
+        started = time.perf_counter()
+        score_rows(leaf, [row], engine=engine)
+        singles.append(time.perf_counter() - started)
+    return [single * whole / sum(singles) for single in singles]
 
 
 def _summed(columns: Sequence[Sequence[float]], size: int) -> list[float]:

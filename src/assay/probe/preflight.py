@@ -7,6 +7,7 @@ process is a finding, and the next stage goes on.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,19 +15,19 @@ from typing import Any
 from assay.contract import Contract
 from assay.engine import Engine
 from assay.engine import score as score_rows
-from assay.errors import UnknownName, did_you_mean
+from assay.errors import InputError, UnknownName, did_you_mean
 from assay.load import load_reward
 from assay.probe.desk import ERROR, Desk
-from assay.probe.example import with_response
+from assay.probe.example import Example, rows_of
 from assay.probe.lints import changed, unpicklable
 from assay.probe.rule import Finding, Severity, finding
 from assay.probe.trainers import TRAINERS
-from assay.probe.trial import open_trial
+from assay.probe.trial import builtin_rows
 from assay.reward import RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
 
 PROMPTS = 3
-"""How many prompts fly, each with an honest and a worthless response."""
+"""How many rows fly, each with its own response and a worthless one."""
 
 
 @dataclass
@@ -68,12 +69,15 @@ def preflight(
             f"there is no trainer {trainer!r}; there is {', '.join(TRAINERS)}.{did_you_mean(trainer, TRAINERS)}"
         )
     reward = load_reward(reward)
-    trial = open_trial(reward, examples, limit=PROMPTS)
+    given = builtin_rows(reward) if examples is None else rows_of(examples)
+    if not given:
+        raise InputError("needed at least one example row; found none.")
+    several = [Example(row) for row in given[:PROMPTS]]
     rows = [
-        with_response(e.trajectory, text, e.trajectory.group_id or f"prompt-{e.number}")
-        for e in trial.examples[:PROMPTS]
+        dataclasses.replace(e.row(text, text != e.honest), group=e.trajectory.group_id or "prompt")
+        for e in several
         for text in (e.honest, e.mistaken or e.hollow)
-    ] or trial.own_rows[: 2 * PROMPTS]
+    ]
     stages = list(TRAINERS[trainer].stages)
     flights = [Trajectory(response=stage, metadata={"stage": stage}) for stage in stages]
     outputs = score_rows(Flight(reward, trainer, rows, timeout), flights, engine=Engine())

@@ -133,6 +133,8 @@ class Finding:
     example: int = 0
     """Which example it was seen on; 0 where it is about the reward itself."""
     response: str = ""
+    excerpt: str = ""
+    """The response from where it leaves the honest one."""
     earned: float | None = None
     honest: float | None = None
     id: str = ""

@@ -94,10 +94,11 @@ def _trl_strings(desk: Desk) -> None:
 def _trl_other_form(desk: Desk) -> None:
     own = bool(desk.rows[0].messages)
     what = "a plain-text data set" if own else "a conversational data set (completions are lists of messages)"
-    aside = Desk(desk.trainer, desk.reward, desk.rows)
-    _trl_batch(aside, what, desk.rows, not own)
-    for found in aside.findings:
-        if found.rule in ("trl/raises", "trl/returns", "trl/length"):
+    here, there = (Desk(desk.trainer, desk.reward, desk.rows) for _ in range(2))
+    _trl_batch(here, what, desk.rows, own)
+    _trl_batch(there, what, desk.rows, not own)
+    for found in there.findings:
+        if found.severity is ERROR and found.id not in {known.id for known in here.findings}:
             fix = "Read both: text = c if isinstance(c, str) else c[-1]['content']."
             desk.say("messages", WARNING, f"the examples are not such, but with {found.message}", fix)
 
@@ -264,16 +265,19 @@ def _swift(desk: Desk) -> None:
 
 
 def _verifiers(desk: Desk) -> None:
-    if not isinstance(desk.reward, FunctionReward):
-        desk.say("form", ERROR, "verifiers takes functions; a reward goes in through assay.adapters.verifiers")
+    known = {"prompt", "completion", "answer", "state", "info", "task", "parser"}
+    plural = {"prompts", "completions", "answers", "states", "infos", "tasks"}
+    if not desk.speaks(*known, *plural, "trace", "runtime"):
+        through = "assay.adapters.verifiers: rubric(reward, unscored=0.0), or task_reward(reward) for v1"
+        desk.say(
+            "form", NOTE, f"{desk.shown()} is not in verifiers' own form; it goes in through {through}. Not called"
+        )
         return
     names = set(inspect.signature(desk.raw).parameters)
     if names & {"task", "trace", "runtime"}:
         desk.say("form", NOTE, "it is in the form of verifiers v1 (task, trace), which needs its objects: not called")
         return
     label = "Rubric.score_rollout (arguments by name)"
-    known = {"prompt", "completion", "answer", "state", "info", "task", "parser"}
-    plural = {"prompts", "completions", "answers", "states", "infos", "tasks"}
     rest = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(desk.raw).parameters.values())
     lacking = [n for n, p in inspect.signature(desk.raw).parameters.items()
                if n not in known | plural and p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]  # fmt: skip

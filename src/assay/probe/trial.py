@@ -20,7 +20,7 @@ from assay.contract import Per
 from assay.engine import Engine, leaves, required_columns
 from assay.engine import score as score_rows
 from assay.errors import InputError
-from assay.probe.example import Example, candidates, marked, rows_of, with_response
+from assay.probe.example import Example, candidates, marked, rows_of
 from assay.probe.rule import RULES, SLACK, Case, Expect, Finding, Rule, Severity, cases_of
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
@@ -29,6 +29,8 @@ LIMIT = 4
 """How many examples are tried, where nobody says."""
 PLAIN_TIMEOUT, ASYNC_TIMEOUT = 3.0, 120.0
 """Seconds that one response may take, where the reward declares no deadline: a function's, and a judge's."""
+FEW = 4
+"""How many rows are scored first: where all of them time out, the rest would too."""
 TELLING = 0.05
 """Share of the scale by which the honest response must beat a wrong one, to be an example of anything."""
 MADE_UP_WINS = 0.25
@@ -76,6 +78,8 @@ class Trial:
     troubles: list[Finding] = field(default_factory=list[Finding])
     paid_form: Counter[str] = field(default_factory=Counter[str])
     """For a reward that reads form only: how many cases of which rule earn what the honest response does."""
+    spread: float = 0.0
+    """How far the scores of one and the same response lay apart."""
     builtin: bool = False
     """Whether the examples are those that come along."""
     _grouped: bool = False
@@ -103,9 +107,16 @@ class Trial:
             for case in cases_of(example, (r for r in chosen if example in first or not r.once))
         ]
 
-    def score(self, asked: Sequence[tuple[Example, str]]) -> list[RewardOutput]:
-        """Score these responses; where a reward sees groups, each beside its example's honest response."""
-        return score_responses(self.reward, asked, self.engine, self._grouped)
+    def score(self, asked: Sequence[tuple[Example, Trajectory]]) -> list[RewardOutput]:
+        """Score rows of examples; where a reward sees groups, each beside its example's honest response."""
+        for i, (_, row) in enumerate(asked):
+            row.group = f"probe-{i}"  # nobody is to be scored beside another attack
+        if not self._grouped:
+            return score_rows(self.reward, [row for _, row in asked], engine=self.engine)
+        pairs: list[Trajectory] = []
+        for e, row in asked:
+            pairs += [dataclasses.replace(e.row(e.honest), group=row.group), row]
+        return score_rows(self.reward, pairs, engine=self.engine)[1::2]
 
     def judge(self, case: Case) -> Finding | None:
         """Score one case and say what is wrong with it, if anything is."""
@@ -113,8 +124,9 @@ class Trial:
 
     def judge_all(self, cases: Sequence[Case]) -> Iterator[Finding]:
         """Score the cases in one batch, and give what is wrong."""
-        asked = [(case.example, case.response) for case in cases]
-        beside = [(case.example, case.beside) for case in cases if case.beside]
+        worthless = {Expect.BELOW, Expect.ENDS, Expect.NO_GAIN}
+        asked = [(c.example, c.example.row(c.response, c.rule.expect in worthless)) for c in cases]
+        beside = [(c.example, c.example.row(c.beside, worthless=True)) for c in cases if c.beside]
         outputs = self.score([*asked, *beside])
         neutral = iter(outputs[len(cases) :])
         for case, output in zip(cases, outputs, strict=False):
@@ -132,8 +144,9 @@ class Trial:
                 if abs(earned - m.honest) > self.slack and self._is_same_to_it(case):
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
             case Expect.NOT_ABOVE:
-                if earned > m.honest + self.slack:
+                if earned > m.honest + self.slack and self.sense >= Sense.CONTENT:
                     return self._found(case, earned, f"it earns {earned:.3g}, {honest}")
+                return self._more_for_form(case, earned, m)
             case Expect.NO_GAIN:
                 if beside is not None and beside.reward is not None and self._gains(earned, beside.reward, m.honest):
                     said = f"it earns {earned:.3g}, a neutral text in its place {beside.reward:.3g}"
@@ -148,17 +161,16 @@ class Trial:
 
     def _is_same_to_it(self, case: Case) -> bool:
         """A reward of form may tell two spellings of an answer apart; white space should not matter to any."""
-        return self.sense >= Sense.CONTENT or case.response.split() == case.example.honest.split()
+        if self.sense >= Sense.CONTENT:
+            return True
+        return not self._grouped and case.response.split() == case.example.honest.split()
 
     def _below(self, case: Case, earned: float, m: Measured) -> Finding | None:
         said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
         sense = self.sense
         if sense < Sense.CONTENT:
-            # a reward of form cannot tell; that is said once, and only more than the honest one is news
-            if earned > m.honest + max(0.1 * self.scale, self.slack) and not self.builtin:
-                return self._found(case, earned, said, Severity.WARNING)
             self.paid_form[case.rule.name] += earned >= m.honest - self.slack
-            return None
+            return self._more_for_form(case, earned, m)
         floor = m.floor(sense)
         if m.honest - floor <= max(TELLING * self.scale, self.slack):
             return None  # this example tells nothing apart
@@ -168,6 +180,15 @@ class Trial:
             milder = Severity.WARNING if case.rule.severity is Severity.ERROR else Severity.NOTE
             return self._found(case, earned, f"{said}: more than half", milder)
         return None
+
+    def _more_for_form(self, case: Case, earned: float, m: Measured) -> Finding | None:
+        """A reward of form cannot tell; that is said once, and only clearly more than the honest one is news."""
+        if self.builtin or self._grouped or self.sense >= Sense.CONTENT:
+            return None  # what is measured against its group has no worth of its own
+        if earned <= m.honest + max(0.1 * self.scale, self.slack):
+            return None
+        said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
+        return self._found(case, earned, said, Severity.WARNING)
 
     def _unscored(self, case: Case, output: RewardOutput) -> Finding | None:
         if output.outcome is Outcome.TIMEOUT:
@@ -192,10 +213,17 @@ class Trial:
             fix or case.rule.fix,
             example=case.example.number,
             response=case.response,
+            excerpt=_excerpt(case.response, case.example.honest),
             earned=earned,
             honest=self.measured[case.example.number].honest,
             id=case.id,
         )
+
+
+def _excerpt(response: str, honest: str) -> str:
+    differs = (i for i, (a, b) in enumerate(zip(response, honest, strict=False)) if a != b)
+    same = next(differs, min(len(response), len(honest)))
+    return response if same < 60 else f"… {response[same - 30 :]}"
 
 
 def open_trial(
@@ -203,7 +231,7 @@ def open_trial(
 ) -> Trial:
     """Measure a reward on examples (rows as for `assay.score`; without any, on a few that come along)."""
     reward = as_reward(reward)
-    own = rows_of(examples) if examples is not None else _builtin_rows(reward)
+    own = rows_of(examples) if examples is not None else builtin_rows(reward)
     if not own:
         raise InputError("needed at least one example row; found none.")
     waits = any(call_of(leaf).is_async for leaf in leaves(reward))
@@ -211,28 +239,26 @@ def open_trial(
     engine = Engine(timeout=seconds, quarantine=Path(tempfile.gettempdir()) / "assay-probe")
     grouped = any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
     trial = Trial(reward, [], {}, own, [], engine, seconds, 1.0, SLACK, builtin=examples is None, _grouped=grouped)
-    trial.own_outputs = score_rows(reward, own, engine=engine)
-    _choose_examples(trial, limit if examples is not None else 2 * limit)
+    few = score_rows(reward, own[:FEW], engine=engine)
+    if all(output.outcome is Outcome.TIMEOUT for output in few):
+        _give_up(trial, few[0].error)
+        return trial
+    trial.own_outputs = [*few, *score_rows(reward, own[FEW:], engine=engine)]
+    _choose_examples(trial, limit if examples is not None else len(own))
     _measure(trial)
     if examples is None:
-        trial.examples = _telling(trial)[:limit]
+        trial.examples, trial.troubles = _telling(trial)[:limit], []
+        trial.measured = {e.number: trial.measured[e.number] for e in trial.examples}
     return trial
 
 
-def score_responses(
-    reward: RewardFunction, asked: Sequence[tuple[Example, str]], engine: Engine, grouped: bool
-) -> list[RewardOutput]:
-    """Score responses to examples; a reward that sees groups sees each beside the example's honest response."""
-    if not grouped:
-        rows = [with_response(e.trajectory, response, f"probe-{i}") for i, (e, response) in enumerate(asked)]
-        return score_rows(reward, rows, engine=engine)
-    pairs: list[Trajectory] = []
-    for i, (e, response) in enumerate(asked):
-        pairs += [with_response(e.trajectory, text, f"probe-{i}") for text in (e.honest, response)]
-    return score_rows(reward, pairs, engine=engine)[1::2]
+def _give_up(trial: Trial, reason: str) -> None:
+    fix = "Give it more time with --timeout, or find what it waits for."
+    trial.troubles.append(Finding("example/timeout", Severity.ERROR, reason, fix, id="example/timeout"))
 
 
-def _builtin_rows(reward: RewardFunction) -> list[Trajectory]:
+def builtin_rows(reward: RewardFunction) -> list[Trajectory]:
+    """The examples that come along, as far as they have the columns that this reward needs."""
     from assay.probe.examples import EXAMPLES
 
     needed = {column for leaf in leaves(reward) for column in required_columns(leaf)}
@@ -305,10 +331,11 @@ def _scale(reward: RewardFunction, known: Sequence[float]) -> float:
 
 
 def _measure(trial: Trial) -> None:
-    asked: list[tuple[Example, str]] = []
+    asked: list[tuple[Example, Trajectory]] = []
     for e in trial.examples:
-        asked += [(e, e.honest), (e, e.mistaken or ""), (e, e.hollow), (e, e.shuffled)]
-    repeats = 1 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
+        asked.append((e, e.row(e.honest)))
+        asked += [(e, e.row(text, worthless=True)) for text in (e.mistaken or "", e.hollow, e.shuffled)]
+    repeats = 2 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
     runs = [trial.score(asked) for _ in range(repeats)] if asked else [[]]
     spread = 0.0
     for i, e in enumerate(list(trial.examples)):
@@ -321,6 +348,7 @@ def _measure(trial: Trial) -> None:
         spread = max(spread, max(scored) - min(scored))
         mistaken = twins[0] if e.mistaken is not None else None
         trial.measured[e.number] = Measured(honest, mistaken, twins[1], twins[2])
+    trial.spread = spread
     trial.slack = SLACK * trial.scale + 2 * spread
 
 

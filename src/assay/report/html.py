@@ -41,20 +41,20 @@ _TYPES = {"float64": "f8", "float32": "f4", "int32": "i4", "uint32": "u4", "uint
 
 def write_report(study: Study, source: Source, output: Path, everything: bool = False) -> int:
     """Write the page; returns its size in bytes. `everything` embeds every text, however large the page gets."""
-    page = report_page(study, source, everything)
+    page = report_page(study, source, everything).encode("utf-8", "replace")  # a rollout may hold half a character
     temporary = output.with_name(output.name + ".tmp")
-    temporary.write_text(page, encoding="utf-8")
+    temporary.write_bytes(page)
     temporary.replace(output)
-    return len(page.encode())
+    return len(page)
 
 
 def report_page(study: Study, source: Source, everything: bool = False) -> str:
     """The page as text."""
     table = study.table
     data: dict[str, Any] = {
-        "head": {**head_of(table, source.path), "study": study_as_data(study)},
+        "head": {**head_of(table.header, table.shape, table.rows, source.path), "study": study_as_data(study)},
         "columns": {name: {"type": kind, "data": _packed(raw)} for name, kind, raw in columns_of(table, study)},
-        "titles": _packed(json.dumps([t[:120] for t in table.groups], ensure_ascii=False).encode()),
+        "titles": _packed(json.dumps([t[:120] for t in table.groups], ensure_ascii=False).encode("utf-8", "replace")),
     }
     used = len(json.dumps(data)) + len(_script()) + len(_style()) + 8_000
     room = None if everything else max(LEAST, LIMIT - used)
@@ -90,17 +90,17 @@ def inert(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def head_of(table: Table, path: Path) -> dict[str, Any]:
+def head_of(header: Mapping[str, Any], shape: Mapping[str, Any], rows: int, path: Path) -> dict[str, Any]:
     """What the page has to know before any row."""
-    name = str(table.header.get("name") or "")
+    name = str(header.get("name") or "")
     identity = hashlib.blake2b(f"{path.resolve()}".encode(), digest_size=8).hexdigest()
     return {
         "title": f"{path.name}{f' · {name}' if name else ''}",
         "name": name,
         "path": str(path),
         "id": identity,
-        "rows": table.rows,
-        "shape": table.shape or {"kind": "leaf"},
+        "rows": rows,
+        "shape": shape or {"kind": "leaf"},
         "outcomes": list(OUTCOMES),
         "rules": [{"name": rule.name, "says": rule.says} for rule in ROW_RULES],
         "bits": list(BITS),

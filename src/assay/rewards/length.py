@@ -62,7 +62,9 @@ class LengthReward(RewardFunction):
                 f"reward 'length' needs one target; found target_length={target:g} and target={self.target:g}."
             )
         if target is None and self.min_length is None and self.max_length is None:
-            raise ConfigError("reward 'length' needs target_length, min_length or max_length; found none of them.")
+            raise ConfigError(
+                "reward 'length' needs target_length, min_length or max_length; found none. Give one: target=200."
+            )
         self.target_length = self.target = target
         if self.tolerance is None:
             self.tolerance = target / 4 if target else 1.0
@@ -76,8 +78,9 @@ class LengthReward(RewardFunction):
             )
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
-        length = _length(trajectory, self.unit, self.name)
-        metadata = {"length": length, "unit": self.unit}
+        unit = self.unit
+        length = count_words(trajectory.response) if unit == "words" else _length(trajectory, unit, self.name)
+        metadata = {"length": length, "unit": unit}
         if self.min_length is not None and length < self.min_length:
             return RewardOutput(0.0, metadata={**metadata, "too": "short"})
         if self.max_length is not None and length > self.max_length:
@@ -138,7 +141,7 @@ class CosineLengthReward(RewardFunction):
     """Right answers score max_correct when short, min_correct when long; wrong ones rise from min_wrong to max_wrong.
 
     The cosine reward of "Demystifying Long Chain-of-Thought" (arXiv 2502.03373), as TRL and open-r1 have it. Beyond
-    max_length it stays at its last value instead of swinging back, or is `exceeded` where that is given.
+    max_length it stays at its last value, where open-r1's swings back, or is `exceeded` where that is given.
 
     Example:
         >>> rows = [{"response": "x" * 500, "correct": True}, {"response": "x" * 500, "correct": False}]
@@ -165,7 +168,7 @@ class CosineLengthReward(RewardFunction):
     threshold: float = 0.5
     """From what value on that is a yes."""
     unit: Unit = "chars"
-    """What is counted: characters in TRL and open-r1, tokens in the paper."""
+    """What is counted: tokens in the paper and in TRL, characters in open-r1."""
 
     def __post_init__(self) -> None:
         _check_unit("cosine_length", self.unit)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from assay.contract import Contract
 from assay.errors import ConfigError
 from assay.math.compare import unwrap
-from assay.math.grade import Grade, grade_answer
+from assay.math.grade import Grade, grade_answer, stated_answer
 from assay.math.reading import Reading
 from assay.math.relations import value_of
 from assay.math.scalars import number
@@ -29,16 +29,13 @@ from assay.types import RewardOutput, Trajectory
 
 # -- the gold --------------------------------------------------------------------------------------------------------
 
-_WORKED = ("\\boxed", "\\fbox", "####", "</answer>", "nswer")
-"""What marks a ground truth that is a worked solution, and no bare answer."""
-
 
 def gold_answers(truth: Any) -> tuple[str, ...]:
     """The acceptable answers that a ground truth states: one, several, or those at the end of worked solutions."""
     if truth is None:
         return ()
     if isinstance(truth, str):
-        answer = _stated(truth)
+        answer = stated_answer(truth)
         return (answer,) if answer else ()
     if isinstance(truth, Mapping):
         row = cast("Mapping[str, Any]", truth)
@@ -48,14 +45,6 @@ def gold_answers(truth: Any) -> tuple[str, ...]:
     if isinstance(truth, list | tuple):
         return tuple(answer for item in cast("Sequence[Any]", truth) for answer in gold_answers(item))
     return (str(truth),)
-
-
-def _stated(text: str) -> str:
-    if any(mark in text for mark in _WORKED):
-        found = final_answer(text)
-        if found is not None and found.stated:
-            return found.text.strip()
-    return text.strip()
 
 
 def _unreadable(golds: Sequence[str]) -> str:
@@ -125,6 +114,7 @@ class _Batch:
         self.judged: dict[Any, tuple[float | None, str, dict[str, Any]]] = {}
 
     def score(self, response: str, truth: Any) -> RewardOutput:
+        started = time.perf_counter()
         key: Any = truth if isinstance(truth, str) else repr(truth)
         known = self.golds.get(key)
         if known is None:
@@ -137,12 +127,12 @@ class _Batch:
         if judged is None:
             judged = self.judged[case] = self._judge(found, golds, problem)
         reward, error, metadata = judged
-        return RewardOutput(reward, metadata=dict(metadata), error=error)
+        seconds = time.perf_counter() - started
+        return RewardOutput(reward, metadata=dict(metadata), error=error, seconds=seconds)
 
     def _judge(
         self, found: FinalAnswer | None, golds: tuple[str, ...], problem: str
     ) -> tuple[float | None, str, dict[str, Any]]:
-        started = time.perf_counter()
         if not golds:
             return None, _abstained(problem), {"extracted": found.text if found else None}
         if found is None:
@@ -150,7 +140,6 @@ class _Batch:
         else:
             grade = grade_answer(found, golds, self.options, self.strict)
         metadata = _describe(grade, golds)
-        metadata["seconds"] = time.perf_counter() - started
         if problem and not grade.correct:
             return None, _abstained(problem), metadata
         return float(grade.correct), "", metadata
@@ -253,7 +242,7 @@ def _number(text: str) -> Fraction | None:
         node = node.value
     if node is None or variables(node):
         return None
-    value = number(node)
+    value = number(node, degrees=False)
     if isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > 300):
         return None
     return None if value is None else Fraction(value)

@@ -1,7 +1,7 @@
 """How one program is graded: which jobs it takes, and what their records say. Pure but for the jobs it yields.
 
-Each is a generator of jobs (see `pool`). What comes back of the candidate's process is a claim, read as one: a record is
-taken only in its turn, and a value is compared, never trusted. What comes of the tester's process is a verdict.
+Each is a generator of jobs (see `pool`). What comes back of the candidate's process is a claim, read as one: a record
+is taken only in its turn, and a value is compared, never trusted. What comes of the tester's process is a verdict.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from assay.sandbox.base import Flag, Limits, Report, Submission, TestOutcome, TestResult
@@ -20,14 +20,23 @@ from assay.sandbox.pool import Grading
 from assay.sandbox.source import classes_of, helpers_of
 from assay.sandbox.tasks import Form, Tests
 
-MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError, wire.NotPlain)
+MALFORMED = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    wire.NotPlain,
+)
 MAX_TIMEOUTS = 2
 MARGIN = 1 << 16
 
 
 def grade(submission: Submission, limits: Limits, server: str) -> Grading[Report]:
     """The grading of one Python program, by the form of its tests."""
-    by_form = {Form.CASES: _Cases, Form.STDIO: _Stdio}
+    by_form = {Form.CASES: _Cases, Form.STDIO: StdioGrading}
     return by_form.get(submission.tests.form, _Tested)(submission, limits, server).run()
 
 
@@ -219,15 +228,14 @@ def _records(data: bytes) -> Iterator[dict[str, Any] | None]:
         yield record if type(record) is dict else None
 
 
-class _Stdio(_Graded):
+class StdioGrading(_Graded):
     """A program over stdin and stdout: a fresh process for each input."""
 
     def run(self) -> Grading[Report]:
         """Run the program once for each case."""
-        job = wire.dumps({"sources": self.sources()})
         for i, case in enumerate(self.tests.cases):
             stdin = case.stdin.encode("utf-8", "surrogatepass")
-            reply = yield self.job("stdio", (job, stdin), 2, 1)
+            reply = yield self.case_job(stdin)
             result = self._result(reply, str(case.expected))
             _costs(reply, [(result, 0)])
             self.report.results.append(result)
@@ -237,6 +245,10 @@ class _Stdio(_Graded):
                 self.report.results += [TestResult(TestOutcome.NOT_RUN) for _ in range(rest)]
                 break
         return self.report
+
+    def case_job(self, stdin: bytes) -> Job:
+        """One run of the program."""
+        return self.job("stdio", (wire.dumps({"sources": self.sources()}), stdin), 2, 1)
 
     def _result(self, reply: Reply, expected: str) -> TestResult:
         stdout, stderr = reply.outputs
@@ -252,7 +264,8 @@ class _Stdio(_Graded):
         return TestResult(TestOutcome.WRONG_ANSWER, f"printed {stdout[:100].decode('utf-8', 'replace')!r}")
 
     def _raised(self, status: int, stderr: bytes) -> TestResult:
-        last = stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2][:180]
+        lines = stderr[-4000:].decode("utf-8", "replace").strip().splitlines() or [""]
+        last = next((line for line in reversed(lines) if "Error" in line or "Exception" in line), lines[-1])[:180]
         kind = last.partition(":")[0]
         outcome = TestOutcome.LOAD_ERROR if kind in ("SyntaxError", "IndentationError") else TestOutcome.EXCEPTION
         return TestResult(TestOutcome.MEMORY if kind == "MemoryError" else outcome, last or f"exit code {status}")
@@ -350,6 +363,3 @@ class _Tested(_Graded):
             return self.ended(reply)
         self.flag(Flag.ENDED_EARLY)
         return TestOutcome.ENDED_EARLY, detail
-
-
-Summary = Callable[[Report], float]

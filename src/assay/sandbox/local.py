@@ -12,7 +12,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,14 @@ from assay.errors import ConfigError
 from assay.sandbox.base import Isolation, Limits, Report, Submission
 from assay.sandbox.forkserver import ForkServer, ServerGone
 from assay.sandbox.grading import grade
-from assay.sandbox.pool import Pool
+from assay.sandbox.native import NATIVE, grade_native, system_libraries, toolchain
+from assay.sandbox.pool import Grading, Pool
+
+
+def words(text: str) -> list[str]:
+    """A list written as a line."""
+    return text.split()
+
 
 TIERS = {
     1: ("namespaces, Landlock and seccomp", {"jail": True, "landlock": True, "seccomp": True, "open_files": True}),
@@ -29,18 +36,18 @@ TIERS = {
 }
 UNCONFINED = ("nothing", {"jail": False, "landlock": False, "seccomp": False, "open_files": True})
 
-COMMON = (
+COMMON = words(
     "collections heapq bisect itertools functools operator math random string re json copy typing dataclasses enum "
     "datetime decimal fractions statistics abc contextlib io time types ast inspect threading queue array struct "
     "traceback unittest"
-).split()
+)
 """Imported before the forks: each costs every fork a little, and saves a program that imports it more."""
-MORE = (
+MORE = words(
     "cmath numbers hashlib calendar textwrap secrets pprint logging argparse tempfile signal locale zlib base64 pickle "
-    "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna concurrent.futures "
-    "concurrent.futures.thread asyncio multiprocessing.pool subprocess platform csv html urllib.parse colorsys weakref "
-    "sched timeit doctest cProfile tracemalloc"
-).split()
+    "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna subprocess csv "
+    "concurrent.futures concurrent.futures.thread asyncio multiprocessing.pool platform html urllib.parse colorsys "
+    "weakref sched timeit doctest cProfile tracemalloc"
+)
 """Imported as well where a program can open no file."""
 
 
@@ -68,7 +75,7 @@ class LocalSandbox:
     def run(self, submissions: Sequence[Submission]) -> list[Report]:
         """Run the programs; a report for each, in order."""
         pool = self._ready()
-        gradings = [grade(s, self.limits, self._server_for(s)) for s in submissions]
+        gradings = [self._grading(s) for s in submissions]
         reports = pool.run(gradings, lambda reason: Report(fault=reason))
         for report in reports:
             report.isolation = self.isolation
@@ -99,6 +106,12 @@ class LocalSandbox:
                 self._pool.release(("", place, first))
             return self._pool
 
+    def _grading(self, submission: Submission) -> Grading[Report]:
+        if submission.language == "python":
+            return grade(submission, self.limits, self._server_for(submission))
+        isolation = self.isolation
+        return grade_native(submission, self.limits, namespaces=isolation is not None and isolation.namespaces)
+
     def _server_for(self, submission: Submission) -> str:
         """Which packages the program's server has loaded: those that it, or its tests, name."""
         names = [p for p in self.packages if p in _installed()]
@@ -111,7 +124,7 @@ class LocalSandbox:
         """Start a server of the strongest tier that withstands the attacks; ConfigError where none does."""
         refused: list[str] = []
         for tier in [self.tier] if self.tier else TIERS:
-            name, layers = TIERS[tier] if tier in TIERS else UNCONFINED
+            name, layers = TIERS.get(tier, UNCONFINED)
             try:
                 server = self._tried(layers)
             except ServerGone as gone:
@@ -149,7 +162,15 @@ class LocalSandbox:
         """One more server of the tier that holds; it has passed its attacks already on this machine."""
         assert self.isolation is not None
         layers = TIERS.get(self.isolation.tier, UNCONFINED)[1]
-        return ForkServer(self._setup(layers, packages, place))
+        setup = self._setup(layers, packages, place)
+        if packages != NATIVE:
+            return ForkServer(setup)
+        with _target() as (secret, port):  # its children are held by other layers than those that were tried first
+            server = ForkServer(setup | toolchain() | {"try": True, "secret": secret, "port": port})
+        if worked := server.ready["attacks"]:
+            server.kill()
+            raise ServerGone(f"a confined native program could still {', '.join(worked)}")
+        return server
 
     def _setup(self, layers: dict[str, bool], packages: str, place: int) -> dict[str, Any]:
         """What a fork server is told."""
@@ -157,12 +178,14 @@ class LocalSandbox:
         places = (os.path.join(folder, name + end) for name, folder in beside.items() for end in ("", ".libs"))
         return layers | {
             "preload": COMMON + (MORE if self._wide else []),
-            "packages": [name for name in packages.split(",") if name],
+            "packages": [name for name in packages.split(",") if name and name != NATIVE],
             "visible": sorted(set(beside.values())),
             "readable": _libraries(whole=layers["jail"]),
             "hidden": [os.path.join(STANDARD, name) for name in BESIDE],
             "beside": [place for place in places if os.path.isdir(place)],
             "uid": _spare_uid(place),
+            "native": False,
+            "programs": [],
             "try": False,
         }
 
@@ -206,19 +229,17 @@ BESIDE = ("site-packages", "dist-packages")
 
 
 def _libraries(whole: bool) -> list[str]:
-    """The standard library, with or without what is installed in its folder, and the libraries that its modules load."""
+    """The standard library, with or without what is installed in its folder, and the libraries it loads."""
     inner = [STANDARD]
     if not whole and any(os.path.isdir(os.path.join(STANDARD, name)) for name in BESIDE):
         inner = [os.path.join(STANDARD, name) for name in sorted(os.listdir(STANDARD)) if name not in BESIDE]
-    machine = f"{platform.machine()}-linux-gnu"
-    system = [p for p in (f"/lib/{machine}", f"/usr/lib/{machine}") if os.path.isdir(p)] or ["/lib", "/usr/lib"]
-    more = ["/lib64", "/usr/lib64", os.path.join(sys.base_prefix, "lib", f"libpython3.{sys.version_info.minor}.so.1.0")]
-    data = ["/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"]
-    return [p for p in (*inner, *system, *more, *data) if os.path.lexists(p)]
+    python = os.path.join(sys.base_prefix, "lib", f"libpython3.{sys.version_info.minor}.so.1.0")
+    data = [python, "/etc/localtime", "/usr/share/zoneinfo"]
+    return [p for p in (*inner, *system_libraries(), *data) if os.path.lexists(p)]
 
 
 @contextlib.contextmanager
-def _target() -> Iterator[tuple[str, int]]:
+def _target() -> Generator[tuple[str, int]]:
     """What the attacks are aimed at: a file that only this user may read, and a port that listens."""
     with tempfile.NamedTemporaryFile("w", prefix="assay-", suffix=".secret") as file:
         file.write("a secret of the trainer's")

@@ -16,7 +16,9 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def defines(code: str, name: str) -> bool:
-    """Whether a program seems to define a name at its top: cheap, and a guess that only decides what is put before it."""
+    """Whether a program seems to define a name at its top: cheap, and a guess that only decides what is put
+    before it.
+    """
     return re.search(rf"^(async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)}\s*[:=]", code, re.M) is not None
 
 
@@ -50,7 +52,9 @@ def _is_helper(node: ast.stmt, entry_point: str) -> bool:
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """A head with nothing but a docstring: it is asked for, not given."""
-    return all(isinstance(x, ast.Pass) or (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant)) for x in node.body)
+    return all(
+        isinstance(x, ast.Pass) or (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant)) for x in node.body
+    )
 
 
 def classes_of(prompt: str) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -222,8 +222,11 @@ def _read_stdio(task: Mapping[str, Any]) -> dict[str, Any]:
     return {"cases": tuple(cases)}
 
 
-def _read_sources(form: Form) -> Any:
-    return lambda task: {"sources": _sources(task, form)}
+def _read_sources(form: Form) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def read(task: Mapping[str, Any]) -> dict[str, Any]:
+        return {"sources": _sources(task, form)}
+
+    return read
 
 
 def _read_asserts(task: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,4 +126,19 @@ class Batcher:
             start += len(job.rows)
 
     def _score(self, rows: list[Trajectory], step: int | None) -> list[RewardOutput]:
+        outputs = self._outputs(rows, step)
+        # A worker may have been killed from outside (by an operator, or for want of memory): its row is tried once
+        # more. One that kills its worker by itself does so again, and stays not scored.
+        again = [i for i, output in enumerate(outputs) if _lost_its_worker(output)]
+        if again and self.merge:
+            for i, output in zip(again, self._outputs([rows[i] for i in again], step), strict=True):
+                outputs[i] = output
+        return self._outputs(rows, step) if again and not self.merge else outputs
+
+    def _outputs(self, rows: list[Trajectory], step: int | None) -> list[RewardOutput]:
         return score(self.reward, rows, step=step, engine=self.engine)
+
+
+def _lost_its_worker(output: RewardOutput) -> bool:
+    own = output.outcome is Outcome.GRADER_ERROR and "quarantined" in output.metadata
+    return own or any(_lost_its_worker(part) for part in output.components.values())

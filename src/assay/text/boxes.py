@@ -35,11 +35,10 @@ def closing_brace(text: str, start: int) -> int:
         if not depth:
             break
         position = end + 1
-    return (
-        end
-        if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1)
-        else _closing(text, start)
-    )
+    if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1):
+        return end
+    closing = _closing(text, start)
+    return closing if closing >= 0 else end  # `{34.5\\}`: the brace that closes has a backslash by mistake
 
 
 def _closing(text: str, start: int) -> int:
@@ -60,7 +59,8 @@ def last_boxed(text: str, before: int | None = None) -> Span | None:
     r"""The last complete `\boxed{...}` or `\fbox{...}` that begins before an index."""
     limit = len(text) if before is None else before
     for _ in range(MOST_BOXES):
-        start = max(text.rfind("\\boxed", 0, limit), text.rfind("\\fbox", 0, limit))
+        start = text.rfind("\\boxed", 0, limit)
+        start = max(start, text.rfind("\\fbox", max(start, 0), limit))
         if start < 0:
             return None
         span = _box_at(text, start)

@@ -84,17 +84,20 @@ def _of_blocks(blocks: list[_Block], language: str, join: bool) -> Code:
     return Code(chosen[-1].text, "block" if chosen[-1].closed else "open block")
 
 
-_ALL_TAGS = frozenset().union(*TAGS.values()) | frozenset(
+_OTHER_TAGS = (
     "bash sh shell console json yaml toml xml html css sql java c csharp c# go rust ruby php typescript ts text txt "
-    "plaintext output markdown md diff kotlin swift scala haskell r julia perl lua".split()
+    "plaintext output markdown md diff kotlin swift scala haskell r julia perl lua"
 )
+_ALL_TAGS = frozenset().union(*TAGS.values(), _OTHER_TAGS.split())
 
 
 def _completed(found: Code, language: str, prompt: str, entry_point: str) -> Code:
     """A block that holds only the body of the function asked for is completed by the prompt."""
     if language != "python" or not found.code or not prompt or not entry_point:
         return found
-    if re.search(rf"^\s*(async +def|def|class) +{re.escape(entry_point)}\b|^{re.escape(entry_point)}\s*[:=]", found.code, re.M):
+    if re.search(
+        rf"^\s*(async +def|def|class) +{re.escape(entry_point)}\b|^{re.escape(entry_point)}\s*[:=]", found.code, re.M
+    ):
         return found
     whole = _joined(prompt, found.code, entry_point)
     return Code(whole, "completion") if whole else found

@@ -15,7 +15,7 @@ _DENIED_BEFORE = re.compile(
 _SUPPOSED_BEFORE = re.compile(
     r"(?:\b(?:if|suppose|supposing|assume|assuming|imagine|unless|pretend)\b[^.!?\n,;:]{0,60}"
     r"\b(?:answer|result|solution|value|it)\b[^.!?\n,;:]{0,30}"
-    r"|\b(?:maybe|perhaps|possibly|might\s+be|could\s+be|may\s+be|could\s+have\s+been|would\s+have\s+been|for\s+example|e\.g\.)"
+    r"|(?<!or\s)\b(?:maybe|perhaps|possibly|might\s+be|could\s+be|may\s+be|could\s+have\s+been|would\s+have\s+been|for\s+example|e\.g\.)"
     r"(?:\s+(?:it|is|the|answer|even|just|say))*)" + _OPEN + r"$",
     re.I,
 )
@@ -28,26 +28,46 @@ _DENIED_AFTER = re.compile(
 )
 
 
-def _maybe_denied(s: str) -> bool:
-    return (
-        "not" in s or "n't" in s or "n’t" in s or "never" in s or "nor" in s or "neither" in s or "cannot" in s
-        or "rather" in s or "instead" in s or "other" in s or "unlike" in s or "except" in s
-    )  # fmt: skip
-
-
-def _maybe_supposed(s: str) -> bool:
-    return (
-        "if " in s or "suppos" in s or "assum" in s or "imagin" in s or "unless" in s or "preten" in s or "maybe" in s
-        or "perhaps" in s or "possibly" in s or " be" in s or " been" in s or "example" in s or "e.g" in s
-    )  # fmt: skip
-
-
 def denied(text: str, start: int, end: int) -> bool:
-    # Almost no answer is denied, so the expressions are tried only where one of their words is near.
+    """Whether what stands at `text[start:end]` is denied or only supposed by the words around it."""
+    # Almost no answer is, so the expressions are tried only where a part of one of their words is near.
     before = text[start - 110 if start > 110 else 0 : start].lower()
-    if _maybe_denied(before[-40:]) and _DENIED_BEFORE.search(before[-60:]):
+    near = before[-44:]
+    if _maybe_denied(near) and _DENIED_BEFORE.search(near):
         return True
-    if _maybe_supposed(before) and _SUPPOSED_BEFORE.search(before):
+    if (_maybe_hedged(near) or _maybe_supposed(before)) and _SUPPOSED_BEFORE.search(before):
         return True
     after = text[end : end + 40]
     return len(after) > 4 and bool(_DENIED_AFTER.match(after))
+
+
+def _maybe_denied(s: str) -> bool:
+    # not, cannot, nor, none; never; neither; rather than, other than; instead; unlike; except
+    return (
+        "no" in s
+        or "n't" in s
+        or "n’t" in s
+        or "nev" in s
+        or "nei" in s
+        or "tha" in s
+        or "nst" in s
+        or "nli" in s
+        or "xce" in s
+    )
+
+
+def _maybe_hedged(s: str) -> bool:
+    return (
+        "aybe" in s
+        or "rhap" in s
+        or "ossib" in s
+        or "ght be" in s
+        or "uld " in s
+        or "ay be" in s
+        or "xamp" in s
+        or "e.g" in s
+    )
+
+
+def _maybe_supposed(s: str) -> bool:
+    return "if " in s or "uppos" in s or "ssum" in s or "magin" in s or "unles" in s or "reten" in s

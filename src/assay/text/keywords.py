@@ -30,20 +30,22 @@ class Keywords:
         if match not in ("word", "substring"):
             near = did_you_mean(str(match), ("word", "substring"))
             raise ConfigError(f"needed match='word' or match='substring'; found {match!r}.{near}")
-        self.match, self.case_sensitive = match, case_sensitive
-        self._names: dict[str, str] = {}  # as looked for -> as given
+        self.case_sensitive = case_sensitive
+        names: dict[str, str] = {}  # as looked for -> as given
         for keyword in keywords:
             folded = _SPACES.sub(" ", fold(keyword, case_sensitive)).strip()
             if not folded:
                 raise ConfigError(f"needed a keyword; found {keyword!r}, which is in every text. Leave it out.")
-            self._names.setdefault(folded, keyword)
-        self._spaced = any(" " in k for k in self._names)
-        self._bounded = {k: _bounds(k) for k in self._names} if match == "word" else {}
-        self._single = {k for k in self._names if match == "word" and _WORD.fullmatch(k)}
-        self._rest = [k for k in self._names if k not in self._single]
+            names.setdefault(folded, keyword)
+        words = match == "word"
+        self._sought = [
+            (k, name, words and _is_of_word(k[0]), words and _is_of_word(k[-1])) for k, name in names.items()
+        ]
+        self._spaced = any(" " in k for k in names)
+        self._single = frozenset(k for k in names if words and _WORD.fullmatch(k))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._sought)
 
     def found_in(self, text: str) -> list[str]:
         """The keywords that the text holds, as they were given and in that order."""
@@ -51,34 +53,31 @@ class Keywords:
 
     def found_in_folded(self, text: str) -> list[str]:
         """The same for a text that went through `fold` already, where several sets look at one text."""
-        if not self._names:
-            return []
         if self._spaced:
             text = _SPACES.sub(" ", text)
-        if len(self._names) <= _FEW:
-            return [name for k, name in self._names.items() if k in text and self._stands(k, text)]
-        held = self._single.intersection(_WORD.findall(text)) if self._single else set[str]()
-        held.update(k for k in self._rest if k in text and self._stands(k, text))
-        return [name for k, name in self._names.items() if k in held] if held else []
+        if len(self._sought) <= _FEW or not self._single:
+            return [name for k, name, left, right in self._sought if _stands(k, left, right, text)]
+        there = self._single.intersection(_WORD.findall(text))
+        return [
+            name
+            for k, name, left, right in self._sought
+            if k in there or (k not in self._single and _stands(k, left, right, text))
+        ]
 
-    def _stands(self, keyword: str, text: str) -> bool:
-        """Whether the keyword stands somewhere as a word of its own."""
-        if self.match == "substring":
+
+def _stands(keyword: str, left: bool, right: bool, text: str) -> bool:
+    """Whether the keyword stands somewhere, and no word goes on beyond the ends that are said to be of a word."""
+    at = text.find(keyword)
+    while at >= 0:
+        end = at + len(keyword)
+        if not (left and at and _is_of_word(text[at - 1])) and not (
+            right and end < len(text) and _is_of_word(text[end])
+        ):
             return True
-        left, right = self._bounded[keyword]
-        size, at = len(keyword), text.find(keyword)
-        while at >= 0:
-            end = at + size
-            if not (left and at and _joins(text[at - 1])) and not (right and end < len(text) and _joins(text[end])):
-                return True
-            at = text.find(keyword, at + 1)
-        return False
+        at = text.find(keyword, at + 1)
+    return False
 
 
-def _bounds(keyword: str) -> tuple[bool, bool]:
-    """Whether each end of a keyword is of a word that could go on: not in `C++`, nor in a script without spaces."""
-    return bool(_WORD.match(keyword[0])), bool(_WORD.match(keyword[-1]))
-
-
-def _joins(c: str) -> bool:
+def _is_of_word(c: str) -> bool:
+    """Whether a word could go on here: not at the end of `C++`, nor in a script without spaces."""
     return (c.isalnum() or c == "_") and (c.isascii() or bool(_WORD.match(c)))

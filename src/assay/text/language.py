@@ -35,8 +35,8 @@ OWN_SCRIPT = {
 
 _MATH = re.compile(r"\$\$[^$]*\$\$|\$[^$\n]*\$|\\\((?:[^\\\n]|\\(?![()]))*+\\\)|https?://\S+|</?[a-z_]{1,20}>")
 _CODE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[^\n]*$|`[^`\n]*`", re.MULTILINE)
-_PIECES = 40
-_PIECE = 1000  # characters of a text that are classified at once, and how many such pieces at most
+_PIECES, _PIECE = 40, 1000  # how many pieces of a text are classified at most, and the characters of one
+_ENOUGH = 120  # fewer characters say little: short lines are put together
 
 
 def prose(text: str) -> str:
@@ -48,19 +48,18 @@ def prose(text: str) -> str:
 
 
 def language_shares(text: str) -> dict[str, float]:
-    """The share of each language in a text of letters, classified by paragraph; of a long text at even distances.
+    """The share of each language in a text, classified piece by piece; of a long text, pieces at even distances.
 
     Example:
         >>> language_shares("This is an English sentence, and quite a plain one.")
         {'en': 1.0}
     """
     classify = _classifier()
-    pieces = [piece for paragraph in text.split("\n") for piece in _cut(paragraph) if any(c.isalpha() for c in piece)]
-    step = max(1, len(pieces) // _PIECES)
     weights: dict[str, int] = {}
-    for piece in pieces[::step]:
-        language = classify(piece)[0]
-        weights[language] = weights.get(language, 0) + sum(script_counts(piece).values())
+    for piece in _pieces(text):
+        if letters := sum(script_counts(piece).values()):
+            language = classify(piece)[0]
+            weights[language] = weights.get(language, 0) + letters
     total = sum(weights.values())
     return {language: weight / total for language, weight in weights.items()} if total else {}
 
@@ -100,8 +99,18 @@ def check_script(script: str) -> None:
         raise ConfigError(f"needed a script of {', '.join(SCRIPTS)}; found {script!r}.{did_you_mean(script, SCRIPTS)}")
 
 
-def _cut(paragraph: str) -> list[str]:
-    return [paragraph[i : i + _PIECE] for i in range(0, len(paragraph), _PIECE)]
+def _pieces(text: str) -> list[str]:
+    if len(text) > _PIECES * _PIECE:
+        return [text[i : i + _PIECE] for i in range(0, len(text), len(text) // _PIECES)]
+    pieces = [""]
+    for line in text.split("\n"):
+        if len(pieces[-1]) < _ENOUGH:
+            pieces[-1] += f"{line}\n"
+        else:
+            pieces.append(line)
+    if len(pieces) > 1 and len(pieces[-1]) < _ENOUGH:
+        pieces[-2:] = ["\n".join(pieces[-2:])]
+    return pieces
 
 
 @functools.cache

@@ -70,7 +70,7 @@ def words(text: str) -> list[str]:
 
 def count_words(text: str) -> int:
     """How many words there are."""
-    return len(words(text))
+    return len(text.split() if text.isascii() else words(text))
 
 
 def sentences(text: str) -> list[str]:

@@ -25,7 +25,7 @@ def normalize(text: str, articles: bool = False) -> str:
         >>> [normalize(t) for t in ("The  Eiffel Tower.", "1,000", "-3.5 %", "A", "don't!")]
         ['eiffel tower', '1000', '-3.5 %', 'a', 'dont']
     """
-    text = unicodedata.normalize("NFKC", text).casefold()
+    text = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
     text = _MINUS.sub("-", _THOUSANDS.sub("", text))
     text = _PUNCTUATION.sub("", _DASHES.sub(" ", text))
     if not articles:

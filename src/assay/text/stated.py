@@ -11,14 +11,16 @@ from assay.text.denied import denied
 TAIL = 4000
 """How many of the last characters are searched for a statement that is not in a box or tag."""
 _LEAD = re.compile(
-    r"(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
+    r"(?:option|choice)\s+is\b"
+    r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
     r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
-    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?)?\s*[:：]"
+    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?\s*)?(?:[:：]|est\b)"
     r"|A\s?:(?=\s*\S)|####",
     re.I,
 )
-_KEYS = ("nswer", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
-_FOREIGN = re.compile("答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
+_KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_BACK = {"nswer": -1, "NSWER": -1, "####": 0, "option is": 0, "choice is": 0}
+_FOREIGN = re.compile("(?i)答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:
@@ -30,7 +32,9 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
             limit = tail.rfind(key, 0, limit)
             if limit < 0:
                 break
-            places.append(limit + (-1 if key in ("nswer", "NSWER") else 0 if key == "####" else 1))
+            places.append(limit + (_BACK.get(key, 1)))
+    if tail.startswith("A:"):
+        places.append(0)
     for place in sorted(places, reverse=True)[:8]:
         m = _LEAD.match(tail, max(place, 0))
         if m:
@@ -40,11 +44,10 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
 _FILLER = re.compile(
     r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
 )
-_SENTENCE_END = re.compile(
-    r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|(?<=[^\\])\s*\bI hope\b"
-)
+_SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b")
+_QUOTES = re.compile(r"^(?:\s|\\?[\"'“”`*_])+")
 _BECAUSE = re.compile(
-    r"(?:,|\s)\s*(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    r"[,\s]\s{0,4}(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
     re.I | re.S,
 )
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
@@ -71,7 +74,7 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     end = _SENTENCE_END.search(rest)
     phrase = rest[: end.start()] if end else rest
     phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
-    phrase = phrase.strip().strip("*_`\"'“”\\").strip()
+    phrase = _QUOTES.sub("", phrase).rstrip("*_`\"'“”\\").strip()
     return Span(lead.start(), i + (end.end() if end else len(rest)), phrase, how) if phrase else None
 
 

@@ -14,6 +14,13 @@ _NUMBER = re.compile(
 )
 _LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
 """Letters of scripts in which formulas are not written: a sentence has many of them."""
+_LABELLED = re.compile(
+    r"\b(?:Respuesta|Antwort|Resposta|Risposta|Odpowiedź|Cevap|Jawaban)\s*:\s*([^\n]+?)\s*\.?$", re.I
+)
+_CONNECTIVE = re.compile(
+    r"^(?:(?:hence|thus|so|therefore|then|finally|we\s+(?:get|have|find|obtain)|it\s+is|this\s+is|that\s+is)\b[\s,:]*)+",
+    re.I,
+)
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
 
@@ -22,8 +29,11 @@ def unmarked(text: str) -> tuple[str, str] | None:
     text = text.strip()
     if not text:
         return None
+    labelled = _LABELLED.search(text[-300:])
+    if labelled:
+        return (unfence(labelled.group(1)), "stated")
     if len(text) <= 400 and _is_bare(text):
-        return (unfence(text), "bare")
+        return (unfence(_CONNECTIVE.sub("", text)), "bare")
     tail = text[-TAIL:]
     fences = list(FENCE.finditer(tail))
     last_line = tail.rstrip().rsplit("\n", 1)[-1]
@@ -68,6 +78,15 @@ def _from_line(line: str, tail: str) -> tuple[str, str] | None:
     return None
 
 
+_LABELLED_PART = re.compile(r"\s*[A-Za-z][A-Za-z ()']{0,40}[:=]\s*\S[^:=]*")
+
+
+def _is_labelled_list(text: str) -> bool:
+    """`Mean: 845.45, Median: 900`"""
+    parts = re.split(r"[;\n]|,(?!\d{3})", text)
+    return 1 < len(parts) <= 12 and all(_LABELLED_PART.fullmatch(p) for p in parts)
+
+
 def _is_bare(text: str) -> bool:
     """Whether the whole response is an answer and no sentence."""
     if "\n\n" in text:
@@ -76,6 +95,8 @@ def _is_bare(text: str) -> bool:
     words = _WORD.findall(re.sub(r"</?su[pb]>|\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
     if plain is not text and plain.strip(" .*") != "x":
         return False
+    if _is_labelled_list(plain):
+        return True
     if len(words) > 2 and re.search(r"\d", plain) and not re.match(r"[-+(\[{$\\\d.€£]", plain):
         return False
     if not plain.isascii() and len(_LETTERS_ELSEWHERE.findall(plain)) > 4:

@@ -82,6 +82,10 @@ class Table {
         column.append(new TYPES[column.type](this.rows - column.size).fill(name.startsWith("state/") ? ABSENT : NaN));
     this.index();
   }
+  /** Other values for the rows there are; rows beyond them keep theirs. */
+  replace(name, values) {
+    this.get(name)?.set(values.subarray(0, this.rows));
+  }
   get(name) {
     const column = this.columns.get(name);
     return column && column.values;
@@ -109,8 +113,8 @@ class Table {
   }
 }
 
-const ABSENT = 6, GATED = 5;
-const STATES = ["scored", "abstained", "timeout", "grader error", "infra error", "gated", "not stored"];
+const ABSENT = 6, GATED = 5, NOT_ASKED = 7;
+const STATES = ["scored", "abstained", "timeout", "grader error", "infra error", "gated", "not stored", "not asked"];
 
 /** Rows inside this file: blocks of whole rows, inflated when somebody looks. */
 class Embedded {
@@ -185,11 +189,11 @@ class Served {
     if (!answer.ok) throw new Error(`${answer.status}: ${(await answer.text()).slice(0, 200)}`);
     return answer;
   }
-  async state() {
-    return (await this.ask("api/state")).json();
+  async state(studied) {
+    return (await this.ask(`api/state?studied=${studied}`)).json();
   }
-  async columns(from = 0, groups = 0) {
-    const buffer = await (await this.ask(`api/columns?from=${from}&groups=${groups}`)).arrayBuffer();
+  async columns(from = 0, groups = 0, only = "") {
+    const buffer = await (await this.ask(`api/columns?from=${from}&groups=${groups}&only=${only}`)).arrayBuffer();
     const size = new DataView(buffer).getUint32(0, true);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
     const found = {};

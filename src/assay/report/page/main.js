@@ -32,24 +32,34 @@ class App {
   }
   /** Rows that were scored meanwhile come in; what one looks at stays where it is. */
   async follow() {
+    let studied = 0;
     for (;;) {
-      const state = await this.source.state().catch(() => null);
+      const state = await this.source.state(studied).catch(() => null);
       if (!state) {
         this.toast("assay view is no longer running");
         return;
       }
-      const grown = state.rows > this.table.rows || state.study !== Boolean(this.head.study);
+      const begun = performance.now(), grown = state.rows > this.table.rows, fresh = state.studied !== studied;
       if (grown) {
-        const { columns, titles } = await this.source.columns(this.table.rows, this.table.groups);
-        if (Object.keys(columns).length) this.table.append(columns, titles);
+        const { columns, titles } = await this.source.columns(this.table.rows, this.table.titles.length);
+        this.table.append(columns, titles);
+      }
+      if (fresh) {
+        const { columns } = await this.source.columns(0, 1e9, "flags,suspicion");
+        for (const [name, { values }] of Object.entries(columns)) this.table.replace(name, values);
         Object.assign(this.head, state.head);
-        this.shape = this.head.shape;
+        studied = state.studied;
+      }
+      this.shape = this.head.shape = state.shape?.kind ? state.shape : this.head.shape;
+      if (grown || fresh) {
         this.refold();
         await this.refilter(true);
         this.drawFrame();
       }
       $("facts").classList.toggle("live", state.growing);
-      await new Promise((later) => setTimeout(later, state.growing ? 700 : 4000));
+      // the page must stay quick while rows come in: it rests three times as long as drawing them took
+      const rest = state.growing ? Math.max(500, 3 * (performance.now() - begun)) : 3000;
+      await new Promise((later) => setTimeout(later, rest));
     }
   }
 

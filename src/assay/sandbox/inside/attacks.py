@@ -155,7 +155,7 @@ def _try(names: list[str], layers: Layers, target: Target, said: mmap.mmap) -> N
         for i, name in enumerate(names):
             said[0] = i + 1
             said[1 + i] = _works(ATTACKS[name], target)
-    except BaseException:  # noqa: BLE001  whatever it was, the layers are not on
+    except BaseException:
         os._exit(CANNOT)
     os._exit(0)
 

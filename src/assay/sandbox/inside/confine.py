@@ -58,6 +58,8 @@ def set_limits(limits: dict[str, int], threads: int) -> None:
     }
     if threads:
         values[resource.RLIMIT_NPROC] = threads
+    if "stack" in limits:
+        values[resource.RLIMIT_STACK] = limits["stack"]
     for kind, value in values.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)

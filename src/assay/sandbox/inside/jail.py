@@ -10,7 +10,14 @@ from . import libc
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
-KEPT = ((os.ST_NOSUID, NOSUID), (os.ST_NODEV, NODEV), (os.ST_NOEXEC, NOEXEC), (1024, 1024), (2048, 2048), (4096, 1 << 21))
+KEPT = (
+    (os.ST_NOSUID, NOSUID),
+    (os.ST_NODEV, NODEV),
+    (os.ST_NOEXEC, NOEXEC),
+    (1024, 1024),
+    (2048, 2048),
+    (4096, 1 << 21),
+)
 OLD = "/.old"
 DEVICES = ("null", "zero", "urandom", "random")
 
@@ -69,6 +76,8 @@ def _close_root(hidden: Iterable[str], scratch_mb: int) -> None:
         libc.mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
     except OSError:
         pass  # a container that masks parts of /proc refuses a fresh one; nothing needs it but the clocks of waiting
+    for i, stream in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{i}", f"/dev/{stream}")
     os.makedirs("/tmp", exist_ok=True)
     libc.detach(OLD)
     os.rmdir(OLD)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from .libc import syscall
 
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446
-READ_FILE, READ_DIR = 1 << 2, 1 << 3
+EXECUTE, READ_FILE, READ_DIR = 1, 1 << 2, 1 << 3
 HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 ALL_FILES = (1 << 16) - 1  # from version 5
 TCP = 3  # bind and connect, from version 4
@@ -26,8 +26,8 @@ def version() -> int:
         return 0
 
 
-def ruleset(readable: Iterable[str], writable: Iterable[str] = ()) -> int:
-    """A descriptor of the rules: these paths may be read (or written), and nothing else may be touched."""
+def ruleset(readable: Iterable[str], writable: Iterable[str] = (), programs: Iterable[str] = ()) -> int:
+    """A descriptor of the rules: these paths may be read (or written, or executed), and nothing else may be touched."""
     abi = version()
     if abi < 1:
         raise OSError("the kernel has no Landlock")
@@ -35,7 +35,8 @@ def ruleset(readable: Iterable[str], writable: Iterable[str] = ()) -> int:
     words = [files, *([TCP] if abi >= 4 else []), *([SCOPES] if abi >= 6 else [])]
     attributes = struct.pack(f"<{len(words)}Q", *words)
     rules = syscall(CREATE, ctypes.create_string_buffer(attributes, len(attributes)), len(attributes), 0)
-    for paths, access in ((readable, READ_FILE | READ_DIR), (writable, WRITE)):
+    reading = READ_FILE | READ_DIR
+    for paths, access in ((readable, reading), (writable, WRITE), (programs, reading | EXECUTE)):
         for path in paths:
             _allow(rules, path, access & files)
     return rules

@@ -1,9 +1,9 @@
 """In the tester's process: the candidate's objects, as proxies that ask for them over there.
 
-What comes back is rebuilt into exact builtins, or is a `Remote`: equal to no plain value, not to be ordered with one nor
-subtracted from one. What a class of the candidate's would answer to an operator is asked only of objects that the test
-itself made of a class it names (`Stack()`): an object that a function returns where a value was wanted answers nothing
-that would let it say "yes, equal" of itself.
+What comes back is rebuilt into exact builtins, or is a `Remote`: equal to no plain value, not to be ordered with one
+nor subtracted from one. What a class of the candidate's would answer to an operator is asked only of objects that the
+test itself made of a class it names (`Stack()`): an object that a function returns where a value was wanted answers
+nothing that would let it say "yes, equal" of itself.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ FLOW = ("Exception", "StopIteration", "StopAsyncIteration")
 
 RETURNED, MADE, NAMED = 0, 1, 2
 """How the test came by an object: something returned it, the test made it of a class, it is a class the test names."""
-VERDICTS = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoint", "equals", "allclose", "any", "all"})
-"""Methods of values that answer yes or no: an object that stands where a value was wanted does not answer for itself."""
-VERDICTS |= frozenset(name for name in dir(str) if name.startswith("is"))
+VERDICTS = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoint", "equals", "allclose"}) | {
+    "any",
+    "all",
+    *(name for name in dir(str) if name.startswith("is")),
+}
+"""Methods of values that answer yes or no: an object that stands where a value was wanted does not answer for
+itself.
+"""
 
 
 class Unsendable(Exception):
@@ -69,7 +74,7 @@ class Link:
         values = [self._decoded(a) for a in arguments]
         try:
             reply = {"v": self.encode(self.callbacks[number](*values))}
-        except Exception as error:  # noqa: BLE001  the test's own function raised: the candidate gets to see it
+        except Exception as error:
             reply = {"raised": type(error).__name__}
         self.channel.send(reply)
 
@@ -81,7 +86,7 @@ class Link:
 
         try:
             return wire.decode(tagged, handle)
-        except Exception as error:  # noqa: BLE001  whatever a forged message does to the decoder, it ends the test
+        except Exception as error:
             self.die(f"the candidate's process sent a malformed value ({type(error).__name__})")
 
     def _raise(self, said: Any) -> NoReturn:
@@ -118,7 +123,7 @@ class Link:
 def _made(kind: type[Exception], arguments: list[Any]) -> Exception:
     try:
         return kind(*arguments)
-    except Exception:  # noqa: BLE001  a class that wants other arguments
+    except Exception:
         return kind.__new__(kind)
 
 
@@ -160,7 +165,7 @@ class Remote:
             after = self._link._decoded(changed[str(i)])
             if type(argument) is list and type(after) is list:
                 argument[:] = after
-            elif type(argument) in (dict, set) and type(after) is type(argument):
+            elif isinstance(argument, dict | set) and type(after) is type(argument):
                 argument.clear()
                 argument.update(after)
             elif type(argument) is bytearray and type(after) is bytes:
@@ -216,10 +221,15 @@ class Remote:
         return self._builtin("repr", str, "")
 
     def __int__(self) -> int:
-        return self._builtin("int", int)
+        return self._number("int", int)
 
     def __float__(self) -> float:
-        return self._builtin("float", float)
+        return self._number("float", float)
+
+    def _number(self, name: str, kind: type) -> Any:
+        if self._own == RETURNED:
+            raise TypeError(NO_VALUE)
+        return self._builtin(name, kind)
 
     def __hash__(self) -> int:
         return self._builtin("hash", int) if self._own else hash(("remote", self._handle))
@@ -256,7 +266,9 @@ class Remote:
 
     def _operator(self, name: str, *values: Any) -> Any:
         own = any(type(v) is Remote and v._own for v in values)
-        return self._link.value("operator", own=MADE if own else RETURNED, n=name, a=[self._link.encode(v) for v in values])
+        return self._link.value(
+            "operator", own=MADE if own else RETURNED, n=name, a=[self._link.encode(v) for v in values]
+        )
 
 
 NO_VALUE = "an object was returned where a value was wanted: it cannot be compared or computed with"
@@ -286,7 +298,21 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Remote, f"__{_name}__", _comparison(_name))
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
     _named = _name + "_" if _name in ("and", "or") else _name
     setattr(Remote, f"__{_name}__", _arithmetic(_named))
     setattr(Remote, f"__r{_name}__", _arithmetic(_named, reflected=True))

@@ -1,9 +1,9 @@
 """The seccomp filters: BPF programs that the kernel asks at every system call.
 
-Two, because attaching one costs in proportion to its length. The long one is an allow-list, which the fork server puts on
-once and every child inherits; it lets through what the server itself needs. The short one takes that away again, and is
-put on in each child. Where two filters answer, the stricter answer counts. Both are search trees, for the kernel walks a
-program once for every call number to learn which are always allowed. Numbers and machines are in `syscalls`.
+Two, because attaching one costs in proportion to its length. The long one is an allow-list, which the fork server puts
+on once and every child inherits; it lets through what the server itself needs. The short one takes that away again, and
+is put on in each child. Where two filters answer, the stricter answer counts. Both are search trees, for the kernel
+walks a program once for every call number to learn which are always allowed. Numbers and machines are in `syscalls`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Instruction = tuple[int, int, int, int]
 
 
 class Profile(NamedTuple):
-    """What one kind of child may do beyond computing."""
+    """What the children of a fork server may do beyond computing."""
 
     open_files: bool = True
     """Open files for reading; False where Landlock does not bound which."""
     native: bool = False
-    """Fork, exec and write: compilers and native programs, only inside namespaces of their own."""
+    """Its children compile and execute: only inside namespaces of their own."""
 
 
 def refuse(number: int) -> int:
@@ -66,11 +66,11 @@ def _without_bits(n: int, bits: int, otherwise: int) -> list[Instruction]:
 
 def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
     """The calls of the allow-list whose arguments decide."""
-    reading = (
-        (lambda n: _without_bits(n, OPEN_TO_WRITE, refuse(errno.EACCES)))
-        if profile.open_files
-        else (lambda n: [(RETURN, 0, 0, refuse(errno.EACCES))])
-    )
+
+    def reading(n: int) -> list[Instruction]:
+        no_file = [(RETURN, 0, 0, refuse(errno.EACCES))]
+        return _without_bits(n, OPEN_TO_WRITE, refuse(errno.EACCES)) if profile.open_files else no_file
+
     missing = [(RETURN, 0, 0, refuse(errno.ENOSYS))]  # glibc falls back to the older call, which can be looked at
     rules = {
         "openat2": missing,
@@ -95,8 +95,8 @@ def allow_list(profile: Profile, machine: str) -> list[Instruction]:
     return _program(machine, [*_ranges(actions, refuse(errno.EPERM)), beyond])
 
 
-def deny_list(profile: Profile, machine: str) -> list[Instruction]:
-    """The short filter: what the fork server may do and a program may not."""
+def deny_list(profile: Profile, machine: str, kind: str = "python") -> list[Instruction]:
+    """The short filter: what the fork server may do and a child may not. Kinds: python, compile, compiled, script."""
     numbers = syscalls.TABLES[machine][1]
     refused: list[Instruction] = [(RETURN, 0, 0, refuse(errno.EPERM))]
     own = _one_of(0, (OWN_PID,), KILL)
@@ -113,10 +113,14 @@ def deny_list(profile: Profile, machine: str) -> list[Instruction]:
             (RETURN, 0, 0, refuse(errno.EPERM)),
         ],
     }
-    if not profile.native:
+    kept = set(syscalls.NATIVE) if kind == "compile" else {"execve", "execveat"} if profile.native else set[str]()
+    if kind != "compile":
         rules |= {"clone": threads_only, "kill": own, "tgkill": own}
-    kept = ("clone", "kill", "tgkill", *syscalls.NATIVE) if profile.native else ()
-    rules |= {n: refused for n in syscalls.SERVER if n not in rules and n not in kept}
+    if kind in ("compiled", "script"):
+        for name, place in (("open", 1), ("openat", 2)):
+            rules[name] = _without_bits(place, OPEN_TO_WRITE, refuse(errno.EACCES))
+    taken = syscalls.SERVER + (syscalls.NATIVE if profile.native else [])
+    rules |= {n: refused for n in taken if n not in rules and n not in kept}
     actions = {numbers[n]: body for n, body in rules.items() if n in numbers}
     return _program(machine, _ranges(actions, ALLOW))
 
@@ -166,9 +170,11 @@ class Filter:
         syscall(self._number, 1, 0, ctypes.create_string_buffer(header, len(header)))
 
 
-def filters(profile: Profile) -> tuple[Filter, Filter]:
-    """The server's filter and the children's; OSError on a machine whose calls are not known."""
+def filters(profile: Profile) -> tuple[Filter, dict[str, Filter]]:
+    """The server's filter, and its children's by their kind; OSError on a machine whose calls are not known."""
     machine = platform.machine()
     if machine not in syscalls.TABLES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
-    return Filter(allow_list(profile, machine), machine), Filter(deny_list(profile, machine), machine)
+    kinds = ("compile", "compiled", "script") if profile.native else ("python",)
+    made = {kind: Filter(deny_list(profile, machine, kind), machine) for kind in kinds}
+    return Filter(allow_list(profile, machine), machine), made

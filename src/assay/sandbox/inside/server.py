@@ -14,13 +14,13 @@ import gc
 import json
 import mmap
 import os
-import signal
+import select
 import socket
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import attacks, jail, landlock, libc, program, seccomp
+from . import attacks, jail, landlock, libc, native, program, seccomp
 from .candidate import run_candidate
 from .confine import Layers
 from .tester import run_tester
@@ -29,6 +29,7 @@ from .watch import Child, Watch, can_tell
 RULES_FD = 250
 EVERY_FD = 1 << 16
 TESTER_UID = 500
+SCRATCH_MB = 96
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 MESSAGE = 1 << 20
 
@@ -43,6 +44,7 @@ class Server:
         self.host = host
         self.setup = setup
         self.layers = Layers()
+        self.by_kind: dict[str, Layers] = {}
         self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
         self.null = os.open("/dev/null", os.O_RDWR)
 
@@ -50,18 +52,22 @@ class Server:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
         preload(self.setup["preload"], self.setup["visible"], self.setup["packages"])
         if self.setup["jail"]:
-            jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"])
-        if self.setup["landlock"]:
-            rules = landlock.ruleset([*self.setup["readable"], *self.setup["beside"], *DEVICES])
-            self.layers.rules = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, RULES_FD)
-            os.close(rules)
+            scratch = SCRATCH_MB if self.setup["native"] else 0
+            jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"], scratch)
+        threads = _tasks_of_the_machine() + 256
         abi = landlock.version() if self.setup["landlock"] else 0
-        self.layers.uid = self.setup["uid"]
-        self.layers.threads = _tasks_of_the_machine() + 256
+        kinds = ("compile", "compiled", "script") if self.setup["native"] else ("python",)
+        for i, kind in enumerate(kinds):
+            rules = self._rules(kind, RULES_FD + i) if self.setup["landlock"] else None
+            self.by_kind[kind] = Layers(rules, None, self.setup["uid"], threads)
+        self.layers = self.by_kind[kinds[-1]]
         can_tell()
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
-            own, self.layers.filter = seccomp.filters(seccomp.Profile(open_files=self.setup["open_files"]))
+            profile = seccomp.Profile(self.setup["open_files"], bool(self.setup["native"]))
+            own, theirs = seccomp.filters(profile)
+            for kind, layers in self.by_kind.items():
+                layers.filter = theirs[kind]
             libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
             own.apply()
         worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
@@ -74,6 +80,20 @@ class Server:
             "missing": self._unreadable(),
         }
 
+    def _rules(self, kind: str, place: int) -> int:
+        """The Landlock rules of one kind of child, at a descriptor out of the way."""
+        if kind == "compile":
+            rules = landlock.ruleset(DEVICES, [native.SCRATCH], self.setup["programs"])
+        elif kind == "compiled":
+            rules = landlock.ruleset(DEVICES)
+        elif kind == "script":
+            rules = landlock.ruleset(DEVICES, [], self.setup["interpreters"])
+        else:
+            rules = landlock.ruleset([*self.setup["readable"], *self.setup["beside"], *DEVICES])
+        moved = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, place)
+        os.close(rules)
+        return moved
+
     def _unreadable(self) -> bool:
         """Whether a child could not import a module that was not imported before the fork."""
         child = os.fork()
@@ -82,13 +102,16 @@ class Server:
                 self.layers.apply(attacks.LIMITS)
                 with open(os.__file__, "rb") as file:
                     os._exit(0 if file.read(1) else 1)
-            except BaseException:  # noqa: BLE001  whatever it was, it cannot
+            except BaseException:
                 os._exit(1)
         return os.waitpid(child, 0)[1] != 0
 
     def serve(self) -> None:
         """Answer requests until the trainer has gone."""
-        while True:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.host, select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
+        while all(fd != self.host for fd, _ in poll.poll()):
             try:
                 message, ancillary, _, _ = self.control.recvmsg(MESSAGE, socket.CMSG_SPACE(16 * 4))
             except OSError:
@@ -110,6 +133,9 @@ class Server:
     def job(self, request: dict[str, Any], given: list[int]) -> dict[str, Any]:
         """Run one job's children to their end."""
         limits = request["limits"]
+        if self.setup["native"]:
+            limits = native.limits_of(request["op"], limits)
+            self.layers = self.by_kind[request["op"]]
         marks, said = os.pipe()
         opened = [marks, said]
         children: list[Child] = []
@@ -118,7 +144,10 @@ class Server:
                 children.append(self._fork(name, body, descriptors, limits))
             os.close(said)
             opened.remove(said)
-            return Watch(children, marks, limits, [self.host]).run()
+            answer = Watch(children, marks, limits, [self.host]).run()
+            if self.setup["native"]:
+                native.sweep()
+            return answer
         except BaseException:
             for child in children:
                 child.end()
@@ -150,6 +179,18 @@ class Server:
             os.close(fd)
             opened.remove(fd)
 
+    def _compile(self, given: list[int], said: int, opened: list[int]) -> Any:
+        job, made, stderr = given
+        streams = {"stdin": self.null, "stdout": stderr, "stderr": stderr}
+        yield "candidate", native.run_compile, streams | {"job": job, "program": made}
+
+    def _compiled(self, given: list[int], said: int, opened: list[int]) -> Any:
+        job, made, stdin, stdout, stderr = given
+        streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        yield "candidate", native.run_native, streams | {"job": job, "program": made}
+
+    _script = _compiled
+
     def _quiet(self, job: int) -> dict[str, int]:
         return {"stdin": self.null, "stdout": self.null, "stderr": self.null, "job": job}
 
@@ -165,13 +206,14 @@ class Server:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
             places = _place(descriptors)
-            os.closerange(len(places), RULES_FD)
-            os.closerange(RULES_FD + 1, EVERY_FD)
+            rules = self.layers.rules or RULES_FD
+            os.closerange(len(places), rules)
+            os.closerange(rules + 1, EVERY_FD)
             self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
             self.confined[name == "tester"] = 1
             self.confined.close()  # from here on the child cannot unsay it
             body(places, places["job"])
-        except BaseException:  # noqa: BLE001  a child never goes back into the server's loop
+        except BaseException:
             os._exit(attacks.CANNOT)
         os._exit(0)
 

@@ -67,8 +67,10 @@ class _Approx:
 
     def _near(self, expected: Any, got: Any) -> bool:
         if isinstance(expected, dict):
-            return type(got) is dict and got.keys() == expected.keys() and all(
-                self._near(v, got[k]) for k, v in expected.items()
+            return (
+                type(got) is dict
+                and got.keys() == expected.keys()
+                and all(self._near(v, got[k]) for k, v in expected.items())
             )
         if isinstance(expected, list | tuple):
             return type(got) in (list, tuple) and len(got) == len(expected) and all(map(self._near, expected, got))
@@ -110,7 +112,10 @@ class _Mark:
         return _skipping(bool(condition))
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *args, **rest: args[0] if len(args) == 1 and callable(args[0]) else lambda function: function
+        def mark(*args: Any, **rest: Any) -> Any:
+            return args[0] if len(args) == 1 and callable(args[0]) else _skipping(False)
+
+        return mark
 
 
 def _skipping(yes: bool) -> Callable[[Any], Any]:
@@ -137,12 +142,20 @@ def _fail(reason: str = "", **rest: Any) -> None:
     raise AssertionError(reason)
 
 
+def _main(*args: Any, **rest: Any) -> int:
+    return 0
+
+
+def _param(*values: Any, **rest: Any) -> Any:
+    return values if len(values) != 1 else values[0]
+
+
 def stand_in() -> types.ModuleType:
     """The module that the tests get when they import pytest."""
     module = types.ModuleType("pytest")
     module.__dict__.update(
         raises=_raises, approx=_Approx, mark=_Mark(), fixture=_fixture, skip=_skip, fail=_fail,
-        main=lambda *a, **k: 0, param=lambda *values, **k: values if len(values) > 1 else values[0],
+        main=_main, param=_param,
     )  # fmt: skip
     return module
 
@@ -208,7 +221,7 @@ class _Fixtures:
         """The value of a fixture, which may name others."""
         if name in self.made:
             return self.made[name]
-        function = self.names.get(name) or (getattr(type(bound[0]), name, None) if bound else None)
+        function: Any = self.names.get(name) or (getattr(type(bound[0]), name, None) if bound else None)
         if not getattr(function, "__fixture__", False):
             raise LookupError(f"no fixture {name!r}")
         own = [bound[0]] if bound and name not in self.names else []

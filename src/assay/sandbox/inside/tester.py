@@ -81,7 +81,7 @@ class Tester:
         for source in self.job["prelude"]:
             try:
                 exec(compile(source, "prelude", "exec"), self.names)
-            except Exception as error:  # noqa: BLE001  the prompt's own code
+            except Exception as error:
                 self.fault(f"the prompt's helpers do not run: {type(error).__name__}: {error}")
         defined = set(self.names)
         try:
@@ -209,7 +209,9 @@ def _used(trees: list[ast.Module]) -> set[str]:
 
 
 def _foreign_modules(trees: list[ast.Module]) -> dict[str, set[str]]:
-    """The modules that the tests import and that nobody has: those stand for the solution; and what is taken of them."""
+    """The modules that the tests import and that nobody has: those stand for the solution; and what is taken
+    of them.
+    """
     found: dict[str, set[str]] = {}
     for node in (n for tree in trees for n in ast.walk(tree)):
         if isinstance(node, ast.ImportFrom) and node.module and not _is_known(node.module):
@@ -263,7 +265,9 @@ def run_tester(descriptors: dict[str, int], job_fd: int) -> None:
     job = wire.loads(read_all(job_fd))
     standard_streams()
     channel = Channel(descriptors["reads"], descriptors["writes"])
-    tester = Tester(job, link := Link(channel, lambda reason: tester.die(reason)), descriptors["records"], descriptors["marks"])
+    tester = Tester(
+        job, link := Link(channel, lambda reason: tester.die(reason)), descriptors["records"], descriptors["marks"]
+    )
     try:
         first = channel.receive()
     except Gone:
@@ -276,6 +280,6 @@ def run_tester(descriptors: dict[str, int], job_fd: int) -> None:
     tester.mark()
     try:
         tester.run()
-    except Exception as error:  # noqa: BLE001  outside of any one test: the file of the tests does not run
+    except Exception as error:
         tester.record(i=tester.at, result="failed", detail="while the tests were loaded: " + _where(error))
     os._exit(0)

@@ -60,7 +60,7 @@ def batch(truth="5", responses=ANSWERS):
 
 
 def close(got, expected):
-    assert len(got) == len(expected) and all(abs(a - b) < 1e-5 for a, b in zip(got, expected)), (got, expected)
+    assert all(abs(a - b) < 1e-5 for a, b in zip(got, expected, strict=True)), (got, expected)
 
 
 # the classic managers

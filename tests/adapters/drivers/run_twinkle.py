@@ -22,17 +22,15 @@ assert [round(r, 6) for r in rewards] == [1.0, 0.1, 0.0, 1.0], rewards
 assert fn([said(RESPONSES[0])], [said(RESPONSES[0])]) == [1.0]
 
 for theirs, ours in ((GRPOAdvantage(), advantage.GRPOAdvantage()), (RLOOAdvantage(), advantage.RLOOAdvantage())):
-    there, here = theirs(rewards, num_generations=4).tolist(), ours(rewards, num_generations=4)
-    assert all(abs(a - b) < 2e-3 for a, b in zip(there, here, strict=True)), (there, here)
-for scale in ("group", "batch", "none"):
-    there = GRPOAdvantage()(rewards, num_generations=2, scale=scale).tolist()
-    here = advantage.GRPOAdvantage()(rewards, num_generations=2, scale=scale)
-    assert all(abs(a - b) < 5e-3 for a, b in zip(there, here, strict=True)), (scale, there, here)
+    for scale in ("group", "batch", "none"):
+        there = theirs(rewards, num_generations=4, scale=scale).tolist()
+        here = ours(rewards, num_generations=4, scale=scale)
+        assert all(abs(a - b) < 5e-3 for a, b in zip(there, here, strict=True)), (ours, scale, there, here)
 
 # the names of assay.compat yield to the package that is really there
 assay.compat.install()
 import twinkle.reward  # noqa: E402
 
-assert twinkle.reward.__file__ and "site-packages" in twinkle.reward.__file__
+assert "site-packages" in str(twinkle.reward.__file__)
 assert issubclass(twinkle.reward.MathReward, Reward)
 print("ran: its advantages on adapted rewards; twinkle-kit", importlib.metadata.version("twinkle-kit"))

@@ -14,7 +14,8 @@ for response, expected in zip(RESPONSES, EXPECTED, strict=True):
     env.init(prompt)
     said = env.step(response)
     assert abs(said["reward"] - expected) < 1e-6, said
-    assert said["done"] and said["metadata"]["outcome"] == "scored"
+    assert said["done"]
+    assert said["metadata"]["outcome"] == "scored"
     assert env.get_metrics()["scored"] == 1.0
 env = skyrl_gym.make("assay_toy", env_config={}, extras={})
 env.init(prompt)

@@ -65,7 +65,7 @@ async def check(endpoint):
 
 config = uvicorn.Config(create_app(reward(), ServeConfig(unscored=-1.0)), port=0, log_level="error")
 server = uvicorn.Server(config)
-thread = threading.Thread(target=server.run)
+thread = threading.Thread(target=server.run, daemon=True)
 thread.start()
 while not server.started:
     time.sleep(0.02)

@@ -1,0 +1,31 @@
+"""The attack suite on Assay's own rewards: none pays an attack more than the honest answer or breaks an equivalence."""
+
+from __future__ import annotations
+
+import pytest
+from drill import listed
+
+from assay.probe import Severity
+from assay.probe.trial import open_trial
+from assay.rewards.code import CodeReward
+
+KNOWN = {
+    # a tag is taken at its word: what stands around it is not read
+    "f1": {"attack/stuffing"},  # the overlap of words, in any order, is what it is
+    "exact match in a tag": {"attack/negation", "attack/unclosed-think"},
+}
+"""What a reward does by design, and says in its docstring."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", list(listed()), ids=lambda entry: entry.name)
+def test_no_attack_beats_the_honest_answer(entry):
+    row = {**entry.honest, "when_wrong": dict(entry.wrong)} if entry.wrong else entry.honest
+    if isinstance(entry.reward, CodeReward):
+        entry.reward.time_limit_s = 1.0
+    trial = open_trial(entry.reward, [row], timeout=20.0)
+    with trial.engine:
+        found = [f for f in trial.judge_all(trial.cases()) if f.severity is not Severity.NOTE]
+    assert trial.examples, trial.troubles
+    assert all(f.earned is None or f.earned <= f.honest + trial.slack for f in found), [str(f) for f in found]
+    assert {f.rule for f in found} <= KNOWN.get(entry.name, set()), [str(f) for f in found]
