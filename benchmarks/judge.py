@@ -27,10 +27,11 @@ MAX_WALL = 1.15
 
 SYSTEM, USER = "You are a strict grader. " * 20, "Question and response text. " * 120
 MESSAGES = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": USER}]
-RESPONSE = (
-    "To solve this, let x be the number of apples that were bought on Monday. Twice as many were bought on Tuesday, so "
-    "there are 3x apples, and 3x = 27 gives x = 9. The price of each is 50 cents, and the total is 13.50 dollars.\n"
-) * 9
+RESPONSE = "".join(
+    f"Step {k}: let x be the number of apples that were bought on day {k}. Twice as many were bought on the next, so "
+    f"there are {3 * k}x apples, and {3 * k}x = {27 * k} gives x = 9. Each costs {k} cents, which makes {27 * k * k}.\n"
+    for k in range(1, 10)
+)
 
 SERVER = """
 import asyncio, json, sys
@@ -58,6 +59,9 @@ async def main():
     print("ready", flush=True); await server.serve_forever()
 asyncio.run(main())
 """
+
+OPEN: list[Any] = []
+"""The peers' clients, to be closed in their loop."""
 
 Once = Callable[[int], Awaitable[Any]]
 
@@ -101,6 +105,8 @@ async def _measure(
     cpu, wall = time.process_time(), time.perf_counter()
     await asyncio.gather(*(one(i) for i in range(calls)))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    while OPEN:
+        await OPEN.pop().close()
     each, ratio = cpu / calls * 1e3, wall / (calls / flight * LATENCY)
     bars = f"<= {MAX_CPU_MS} ms, <= {MAX_WALL}" if name == "assay: post" else ""
     missed = "  MISSED" if bars and (each > MAX_CPU_MS or ratio > MAX_WALL) else ""
@@ -156,7 +162,7 @@ async def _aiohttp(url: str, flight: int) -> Once:
     import aiohttp
 
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=flight))
-    _aiohttp.session = session  # type: ignore[attr-defined]  # kept open until the loop ends
+    OPEN.append(session)
 
     async def once(i: int) -> Any:
         payload = {"model": "mock", "messages": MESSAGES, "temperature": 0, "max_tokens": 256, "seed": i}
@@ -172,6 +178,7 @@ async def _openai(url: str, flight: int) -> Once | str:
     except ImportError:
         return "openai is not installed"
     client = openai.AsyncOpenAI(base_url=url, api_key="sk-x", max_retries=0)
+    OPEN.append(client)
 
     async def once(i: int) -> Any:
         done = await client.chat.completions.create(

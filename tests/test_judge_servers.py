@@ -108,7 +108,7 @@ def served(tmp_path_factory):
 
     if not is_serve_available():
         pytest.skip("transformers serve is not installed (pip install transformers[serving])")
-    folder = judge_servers.train_judge(tmp_path_factory.mktemp("judge"), as_served, steps=170)
+    folder = judge_servers.train_judge(tmp_path_factory.mktemp("judge"), as_served, steps=240)
     with judge_servers.transformers_serve(folder) as url:
         yield url, str(folder)
 

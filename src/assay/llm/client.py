@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import hashlib
 import json
 import time
 import urllib.request
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +78,10 @@ class _Fault(Exception):
         self.wait = wait
 
 
+class _Abandoned(Exception):
+    """The call that others waited for was cancelled."""
+
+
 @dataclass(slots=True)
 class _Gate:
     """The state of one endpoint in one event loop."""
@@ -84,6 +89,8 @@ class _Gate:
     slots: asyncio.Semaphore
     requests: Bucket
     tokens: Bucket
+    headers: dict[str, str]
+    timeout: Any
     cool_down: CoolDown = field(default_factory=CoolDown)
 
 
@@ -122,7 +129,7 @@ class Client:
         self._errors: tuple[type[BaseException], ...] = (aiohttp.ClientError, TimeoutError, OSError)
         self._gates: dict[Endpoint, _Gate] = {}
         self._replies: OrderedDict[bytes, Reply] = OrderedDict()
-        self._flights: dict[bytes, _Flight] = {}
+        self._flights: dict[bytes, asyncio.Future[Reply]] = {}
         self._lifetime = self._until_the_loop_ends()
 
     async def open(self) -> Client:
@@ -147,16 +154,28 @@ class Client:
         if not call.remember:
             return await self._send(endpoint, call, data)
         key = _key(endpoint, call, data)
-        if (known := self._replies.get(key)) is not None:
-            self._replies.move_to_end(key)
-            return Reply(known.body, 0.0, 0, cached=True)
-        if (flight := self._flights.get(key)) is not None:
-            return await flight.join()
-        flight = self._flights[key] = _Flight(self._send(endpoint, call, data))
+        while True:
+            if (known := self._replies.get(key)) is not None:
+                self._replies.move_to_end(key)
+                return Reply(known.body, 0.0, 0, cached=True)
+            if (flight := self._flights.get(key)) is None:
+                return await self._lead(key, self._send(endpoint, call, data))
+            with contextlib.suppress(_Abandoned):  # its leader was cancelled: this call may lead now
+                reply = await asyncio.shield(flight)
+                return Reply(reply.body, reply.seconds, 0, cached=True)
+
+    async def _lead(self, key: bytes, work: Awaitable[Reply]) -> Reply:
+        """Send a call for itself and for the equal ones that come while it is in flight."""
+        flight = self._flights[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = await flight.lead()
+            reply = await work
+        except BaseException as error:
+            flight.set_exception(error if isinstance(error, InfraError) else _Abandoned())
+            flight.exception()  # nobody may be there to fetch it
+            raise
         finally:
             del self._flights[key]
+        flight.set_result(reply)
         self._replies[key] = reply
         if len(self._replies) > REMEMBERED:
             self._replies.popitem(last=False)
@@ -167,7 +186,11 @@ class Client:
         if gate is None:
             slots = asyncio.Semaphore(max(1, endpoint.concurrency))
             buckets = Bucket(endpoint.requests_per_minute), Bucket(endpoint.tokens_per_minute)
-            gate = self._gates[endpoint] = _Gate(slots, *buckets)
+            headers = {"Content-Type": "application/json", **{k: v.reveal() for k, v in endpoint.headers}}
+            if endpoint.api_key:
+                headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
+            timeout = self._aiohttp.ClientTimeout(total=endpoint.attempt_timeout)
+            gate = self._gates[endpoint] = _Gate(slots, *buckets, headers, timeout)
         return gate
 
     async def _send(self, endpoint: Endpoint, call: Call, data: bytes) -> Reply:
@@ -195,15 +218,13 @@ class Client:
         raise InfraError(_gave_up(endpoint, faults))
 
     async def _attempt(self, endpoint: Endpoint, call: Call, data: bytes, timeout: float, gate: _Gate) -> Json:
-        headers = {"Content-Type": "application/json", **{name: value.reveal() for name, value in endpoint.headers}}
-        if endpoint.api_key:
-            headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
+        usual = timeout == endpoint.attempt_timeout
         try:
             async with self._session.post(
                 endpoint.base_url.rstrip("/") + call.path,
                 data=data,
-                headers=headers,
-                timeout=self._aiohttp.ClientTimeout(total=timeout),
+                headers=gate.headers,
+                timeout=gate.timeout if usual else self._aiohttp.ClientTimeout(total=timeout),
                 allow_redirects=False,  # a redirect would carry the key to another host
             ) as response:
                 raw = await _read(response)
@@ -219,27 +240,6 @@ class Client:
         if problem := call.fault_in(body):
             raise _Fault(endpoint.api_key.scrub(problem)[:300])
         return body
-
-
-class _Flight:
-    """One request that several callers wait for; it is cancelled when the last of them has gone."""
-
-    def __init__(self, work: Any) -> None:
-        self._task: asyncio.Task[Reply] = asyncio.ensure_future(work)
-        self._waiting = 0
-
-    async def lead(self) -> Reply:
-        self._waiting += 1
-        try:
-            return await asyncio.shield(self._task)
-        finally:
-            self._waiting -= 1
-            if not self._waiting and not self._task.done():
-                self._task.cancel()
-
-    async def join(self) -> Reply:
-        reply = await self.lead()
-        return Reply(reply.body, reply.seconds, 0, cached=True)
 
 
 async def _enter(gate: _Gate, patience: float, faults: list[str], endpoint: Endpoint) -> float:
@@ -259,6 +259,8 @@ async def _enter(gate: _Gate, patience: float, faults: list[str], endpoint: Endp
 
 
 async def _read(response: Any) -> bytes:
+    if (response.content_length or MAX_BODY + 1) <= MAX_BODY:
+        return await response.read()
     chunks, size = list[bytes](), 0
     async for chunk in response.content.iter_any():
         chunks.append(chunk)

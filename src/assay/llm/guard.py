@@ -113,7 +113,8 @@ _ANNOUNCING = """
     response result results see shall simply so solution solutions solve solved solving start started step steps
     student sure take task that the then therefore they think thinking this thorough thoroughly thought thoughts
     through thus to together try understand understanding us user we well what will with work working write
-    would you your alright given based above below provided information now's let's here's i'll we'll it's i've
+    would you your alright boxed latex given based above below provided information
+    now's let's here's i'll we'll it's i've
     antwort lösung die der das ist lautet schritt für denken wir uns lass respuesta solución la el es una
     respuesta pensemos paso a réponse solution le les voici étape par réfléchissons resposta solução vamos pensar
     passo risposta soluzione ragioniamo ответ решение шаг за шагом давайте подумаем
@@ -125,6 +126,7 @@ _META_CJK = re.compile(
     "|かいせつ|解説|こたえ|答え|回答|最終|ステップ|考え|まし|ましょう|ま|しょう|は|です|を|で|に|の|풀이|정답|해설|답|은|는|입니다"
     "|الجواب|الحل|הפתרון|תשובה|उत्तर|हल|समाधान)+"
 )
+_NUMBERED = re.compile(r"\b(?:step|part|section|case|phase|paso|schritt|etape|passo)\s*\d+\b")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PROBE = 1000
 """Characters that are looked at before a long response is taken to say something."""
@@ -138,7 +140,7 @@ def content_free(text: str) -> str:
     >>> content_free("Let's solve this problem step by step."), content_free("B")
     ('nothing but words that announce an answer', '')
     """
-    words = _WORD.findall(unicodedata.normalize("NFKC", text[:_PROBE]).lower())
+    words = _WORD.findall(_NUMBERED.sub(" ", unicodedata.normalize("NFKC", text[:_PROBE]).lower()))
     if not words and len(text) > _PROBE:
         words = _WORD.findall(text.lower())
     if not words:
@@ -156,7 +158,7 @@ _EVASIVE = re.compile(
     r"(?:determin|answer|know|say|tell|decid|conclud|solv|comput|calculat|established|inferred)"
     r"|\b(?:insufficient|not enough|too little|more)\s+(?:information|context|data|details)"
     r"|\b(?:it|that|the answer)\s+(?:all\s+)?depends\b|\bi (?:do not|don't) know\b"
-    r"|\b(?:unknown|undetermined|unanswerable)\b"
+    r"|\b(?:unknown|undetermined|unanswerable)\b|^\W*(?:n/?a|null|none|nil|undefined|no answer|tbd|idk)\W*$"
     r"|\b(?:none|any|all|one|either|some)\s+of\s+(?:the|these|those|them)\s*(?:above|following|options|answers)?",
     re.IGNORECASE,
 )

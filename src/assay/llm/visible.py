@@ -102,6 +102,11 @@ _ENDS_TURN = re.compile(
     r"(?:<[|｜](?:[^|｜<>\n]*(?:end|eot|eos|eom|stop)[^|｜<>\n]*)[|｜]>|<end_of_turn>|</s>|<eos>|\[EOS\]|\[/INST\])",
     re.IGNORECASE,
 )
+_STARTS_TURN = re.compile(
+    r"<\|(?:im_start|start|start_header_id|user|assistant|system|begin_of_text)\|>|<start_of_turn>"
+    r"|<｜(?:User|Assistant)｜>|\[INST\]|<<SYS>>",
+    re.IGNORECASE,
+)
 _MENTIONED = "`'\"(“‘«"
 
 
@@ -113,14 +118,26 @@ def turn_end(text: str) -> int:
     >>> turn_end("No.</s><s>[INST] Thanks"), turn_end("The token `</s>` ends a turn."), turn_end("a <|im_end|> b")
     (3, 29, 14)
     """
-    if not any(start in text for start in ("<|", "<｜", "</s>", "<e", "<E", "[/", "[E")):
+    if not any(start in text for start in ("<|", "<｜", "</s>", "<e", "<E", "<s", "<<", "[/", "[E", "[I")):
         return len(text)
+    return min(_first_end(text), _first_start(text))
+
+
+def _first_end(text: str) -> int:
     for match in _ENDS_TURN.finditer(text):
         before, behind = text[: match.start()], text[match.end() :]
         after = behind.lstrip()
         in_a_sentence = before.endswith(" ") and behind.startswith(" ") and after[:1].islower()
         spoken_of = before[-1:] in _MENTIONED or in_a_sentence
         if not before.strip() or not after or CONTROL_TOKEN.match(after) or not spoken_of:
+            return match.start()
+    return len(text)
+
+
+def _first_start(text: str) -> int:
+    for match in _STARTS_TURN.finditer(text):
+        before = text[: match.start()]
+        if before.strip() and before[-1:] not in _MENTIONED:
             return match.start()
     return len(text)
 
