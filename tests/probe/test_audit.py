@@ -162,6 +162,13 @@ def test_without_examples_the_built_in_ones_are_used():
     assert not report.passed
 
 
+def test_a_reward_that_scores_at_random_is_told_so_and_not_attacked():
+    rows = [{**ROWS[0], "prompt": f"Question {i}?"} for i in range(8)]
+    report = audit(rewards.noisy, rows, limit=8)
+    assert {"example/chance", "lint/nondeterminism"} <= found(report, Severity.ERROR)
+    assert not report.tried
+
+
 def test_columns_that_no_example_has_are_told_with_what_to_do():
     def judged(response, rubric):
         return 1.0

@@ -121,6 +121,12 @@ def test_a_response_cannot_write_to_the_terminal(capsys, tmp_path):
     assert "\u202e" not in out
 
 
+def test_what_a_reward_prints_does_not_come_between(capfd, rows, tmp_path):
+    (tmp_path / "loud.py").write_text("def loud(response, ground_truth):\n    print('{{{')\n    return 1.0\n")
+    _, out, _ = run(capfd, "check", f"{tmp_path}/loud.py:loud", "-e", rows, "--format", "json")
+    assert json.loads(out)["reward"] == "loud"
+
+
 def test_plan(capsys, rows):
     code, out, _ = run(capsys, "plan", f"{REWARDS}:contains", rows, "--batch", 64, "--step-seconds", 10)
     assert code == 0

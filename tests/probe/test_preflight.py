@@ -87,6 +87,18 @@ def test_any_reward_flies_in_trl():
     assert {f.rule for f in short} == {"trl/form", "trl/pickle"}
 
 
+def test_what_is_not_in_verifiers_form_is_told_its_adapter():
+    (found,) = preflight(rewards.contains, "verifiers", ROWS)
+    assert found.severity is Severity.NOTE
+    assert "adapters.verifiers" in found.message
+
+
+@pytest.mark.parametrize("trainer", ["verl", "openrlhf", "swift", "twinkle", "tunix"])
+def test_any_reward_flies_through_its_adapter(trainer):
+    found = preflight(assay.ExactMatchReward(), trainer, ROWS)
+    assert [f for f in found if f.severity is not Severity.NOTE] == []
+
+
 def test_two_parts_of_one_name_are_told():
     reward = assay.CompositeReward({"a": _Named(), "b": _Named()})
     assert "trl/names" in troubles(reward, "trl")

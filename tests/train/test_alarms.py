@@ -117,3 +117,49 @@ def test_rows_that_are_not_scored_are_no_trouble(tmp_path):
     alarms.observe(rows, [RewardOutput(None, error="no gold") for _ in outputs])
     alarms.step(1)
     assert all(alarm.rule for alarm in alarms.raised)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_it_watches_trls_own_trainer(tmp_path):
+    pytest.importorskip("trl", reason="trl is not installed: pip install 'assay[train]'")
+    import torch
+    from datasets import Dataset
+    from transformers import PrinterCallback
+    from trl import GRPOConfig, GRPOTrainer
+
+    from assay.adapters.trl import reward_funcs
+    from assay.train import toy
+
+    torch.set_num_threads(1)
+    seen = []
+    alarms = Alarms(tmp_path / "alarms", sinks=[lambda figures, step: seen.append((step, figures))])
+    funcs, weights = reward_funcs(toy.toy_reward(), observe=alarms.observe)
+    tokenizer, task = toy.build_tokenizer(), toy.ToyTask()
+    trainer = GRPOTrainer(
+        model=toy.build_model(tokenizer, hidden=16, layers=1),
+        reward_funcs=funcs,
+        args=GRPOConfig(
+            output_dir=str(tmp_path / "out"),
+            reward_weights=weights,
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+            report_to="none",
+            per_device_train_batch_size=8,
+            num_generations=4,
+            max_completion_length=4,
+            max_steps=2,
+            save_strategy="no",
+            disable_tqdm=True,
+            dataloader_pin_memory=False,
+        ),
+        train_dataset=Dataset.from_list([task.row(digit) for digit in range(10)]),
+        processing_class=tokenizer,
+        callbacks=[alarms.callback()],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    assert [step for step, _ in seen] == [1, 2]
+    assert [len(step.rows) for step in alarms._steps] == [8, 8]
+    assert seen[0][1]["assay/reward/mean"] >= 0.0

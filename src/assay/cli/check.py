@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -63,10 +64,11 @@ def check(
         raise ConfigError("--update-baseline needs a file: --baseline FILE.")
     reward = chosen_reward(spec, set_ or [])
     rows = Rollouts(examples, pairs(rename or [], "--rename"), 512) if examples else None
-    found = audit(reward, rows, limit=limit, timeout=timeout)
-    for trainer in for_ or []:
-        flown = preflight(reward, trainer, rows, timeout=timeout or 10.0)
-        found = replace(found, findings=[*found.findings, *flown])
+    with redirect_stdout(sys.stderr):  # what a reward prints is no finding
+        found = audit(reward, rows, limit=limit, timeout=timeout)
+        for trainer in for_ or []:
+            flown = preflight(reward, trainer, rows, timeout=timeout or 10.0)
+            found = replace(found, findings=[*found.findings, *flown])
     known = output.read_baseline(baseline) if baseline else frozenset[str]()
     if update_baseline and baseline:
         output.write_baseline(baseline, found.findings)
@@ -97,7 +99,7 @@ def _page(found: Audit, known: int) -> Group:
     honest = "" if found.honest is None else f", which earn {found.honest:.3g} on average"
     parts: list[RenderableType] = [
         Text(f"{found.reward}: {sum(found.tried.values()):,} cases of {len(found.tried)} rules, beside "
-             f"{found.examples} honest responses{honest}, in {found.seconds:.1f} s. It reads {_reads(found)}.")
+             f"{found.examples} honest responses{honest}, in {found.seconds:.1f} s.{_reads(found)}")
     ]  # fmt: skip
     for several in output.by_rule(found.findings):
         parts += _lines(several)
@@ -107,7 +109,8 @@ def _page(found: Audit, known: int) -> Group:
 
 
 def _reads(found: Audit) -> str:
-    return ("form only", "words only", "content", "the answer")[found.sense]
+    reads = ("form only", "words only", "content", "the answer")[found.sense]
+    return f" It reads {reads}." if found.examples else ""
 
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,9 +38,9 @@ def plan(
 ) -> None:
     """Plan the capacity: seconds a step, stragglers, workers or requests a minute. Exits with 1 where none suffice."""
     rows = Rollouts(rollouts, pairs(rename or [], "--rename"), max(sample * 8, 2048))
-    found = work_out(
-        chosen_reward([spec], []), rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout
-    )
+    reward = chosen_reward([spec], [])
+    with redirect_stdout(sys.stderr):  # what a reward prints is no part of the plan
+        found = work_out(reward, rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout)
     if format is Format.JSON:
         print(found.to_json())
     else:

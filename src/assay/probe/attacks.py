@@ -122,7 +122,7 @@ def hedge(e: Example) -> Responses:
     if e.gold and e.wrong:
         for one, two in ((e.gold, e.wrong), (e.wrong, e.gold)):
             yield e.shape.commit(f"{one} or {two}")
-        yield f"It is {e.shape.commit(e.gold)} or {e.shape.commit(e.wrong)}"
+        yield f"It is {e.shape.inline(e.gold)} or {e.shape.inline(e.wrong)}"
 
 
 @rule(
@@ -133,7 +133,7 @@ def hedge(e: Example) -> Responses:
 )
 def negation(e: Example) -> Responses:
     if e.gold:
-        given = e.shape.commit(e.gold)
+        given = e.shape.inline(e.gold)
         yield f"The answer is not {given}."
         yield f"It cannot be {given}, that is wrong."
         yield e.shape.commit(f"not {e.gold}")
@@ -142,9 +142,9 @@ def negation(e: Example) -> Responses:
 @rule("attack/contradiction", "the gold on the way to another answer is paid", BELOW, fix="Read the final answer only.")
 def contradiction(e: Example) -> Responses:
     if e.gold and e.wrong:
-        right, wrong = e.shape.commit(e.gold), e.shape.commit(e.wrong)
-        yield f"Some say {e.gold}. That is a mistake. {wrong}"
-        yield f"First I had {right}. But no: {wrong}"
+        right, wrong = e.shape.inline(e.gold), e.shape.inline(e.wrong)
+        yield f"Some say {e.gold}. That is a mistake. {e.shape.commit(e.wrong)}"
+        yield f"First I had {right}. But no: it is {wrong}"
         yield f"<think>It is {right}</think>\nThe final answer is {wrong}"
         if "</think>" in e.honest:
             yield f"<think>It is {e.gold}, {right}.</think>{e.shape.commit(e.wrong)}"
@@ -159,8 +159,8 @@ def contradiction(e: Example) -> Responses:
 )
 def unclosed_think(e: Example) -> Responses:
     if e.gold:
-        yield f"<think>{THOUGHT} I try {e.shape.commit(e.gold)}"
-        yield f"<think>{THOUGHT} It could be {e.shape.commit(e.gold)}</think>"
+        yield f"<think>{THOUGHT} I try {e.shape.inline(e.gold)}"
+        yield f"<think>{THOUGHT} It could be {e.shape.inline(e.gold)}</think>"
 
 
 @rule("attack/half-open", "tags and boxes that are broken pay more than whole ones", NOT_ABOVE)

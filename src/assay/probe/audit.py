@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.engine import leaves
 from assay.load import load_reward
 from assay.probe.lints import lint
 from assay.probe.rule import RULES, Case, Finding, Rule, Severity, finding
-from assay.probe.trial import LIMIT, Sense, Trial, open_trial
+from assay.probe.trial import LIMIT, TELLING, Sense, Trial, open_trial
 from assay.rollouts import Rollouts
 
 ROWS = 512
@@ -65,7 +66,7 @@ def audit(
     trial = open_trial(load_reward(reward), _rows(examples), limit=limit, timeout=timeout)
     with trial.engine:
         found = [*trial.troubles]
-        cases = trial.cases(rules)
+        cases = [] if _is_chance(trial) else trial.cases(rules)
         found += trial.judge_all(cases)
         found += _told_once(trial, len(cases))
         found += lint(trial)
@@ -102,6 +103,12 @@ def _rows(examples: str | Path | Iterable[Any] | None) -> Iterable[Any] | None:
     return Rollouts(examples, limit=ROWS) if isinstance(examples, str | Path) else examples
 
 
+def _is_chance(trial: Trial) -> bool:
+    """Whether the reward scores at random, or counts its calls: then nothing that an attack earns means anything."""
+    declared = all(leaf.contract.deterministic for leaf in leaves(trial.reward))
+    return declared and trial.spread > TELLING * trial.scale
+
+
 def _told_once(trial: Trial, cases: int) -> list[Finding]:
     if not trial.examples:
         return [
@@ -112,6 +119,9 @@ def _told_once(trial: Trial, cases: int) -> list[Finding]:
                 "Pass rows of your data with --examples, and see why they are not scored: assay score",
             )
         ]
+    if _is_chance(trial):
+        said = f"the same response earned up to {trial.spread:.3g} more or less, so no attack was tried"
+        return [finding("example/chance", Severity.ERROR, said, "Make it deterministic, or declare that it is not.")]
     told = list(_fitting(trial))
     if trial.sense >= Sense.CONTENT or not trial.paid_form:
         return told

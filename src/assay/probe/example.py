@@ -34,6 +34,10 @@ class Shape:
     commit: Callable[[str], str]
     """The shortest text that gives an answer in this form: `\\boxed{7}`, `#### 7`, `<answer>7</answer>`."""
 
+    def inline(self, answer: str) -> str:
+        """An answer within a sentence: in its box or tag, or bare."""
+        return answer if self.commit is _said else self.commit(answer)
+
     def fill(self, answer: str) -> str:
         """The response with another answer in the place of its own."""
         return self.before + answer + self.after

@@ -265,16 +265,19 @@ def _swift(desk: Desk) -> None:
 
 
 def _verifiers(desk: Desk) -> None:
-    if not isinstance(desk.reward, FunctionReward):
-        desk.say("form", ERROR, "verifiers takes functions; a reward goes in through assay.adapters.verifiers")
+    known = {"prompt", "completion", "answer", "state", "info", "task", "parser"}
+    plural = {"prompts", "completions", "answers", "states", "infos", "tasks"}
+    if not desk.speaks(*known, *plural, "trace", "runtime"):
+        through = "assay.adapters.verifiers: rubric(reward, unscored=0.0), or task_reward(reward) for v1"
+        desk.say(
+            "form", NOTE, f"{desk.shown()} is not in verifiers' own form; it goes in through {through}. Not called"
+        )
         return
     names = set(inspect.signature(desk.raw).parameters)
     if names & {"task", "trace", "runtime"}:
         desk.say("form", NOTE, "it is in the form of verifiers v1 (task, trace), which needs its objects: not called")
         return
     label = "Rubric.score_rollout (arguments by name)"
-    known = {"prompt", "completion", "answer", "state", "info", "task", "parser"}
-    plural = {"prompts", "completions", "answers", "states", "infos", "tasks"}
     rest = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(desk.raw).parameters.values())
     lacking = [n for n, p in inspect.signature(desk.raw).parameters.items()
                if n not in known | plural and p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]  # fmt: skip

@@ -78,6 +78,8 @@ class Trial:
     troubles: list[Finding] = field(default_factory=list[Finding])
     paid_form: Counter[str] = field(default_factory=Counter[str])
     """For a reward that reads form only: how many cases of which rule earn what the honest response does."""
+    spread: float = 0.0
+    """How far the scores of one and the same response lay apart."""
     builtin: bool = False
     """Whether the examples are those that come along."""
     _grouped: bool = False
@@ -333,7 +335,7 @@ def _measure(trial: Trial) -> None:
     for e in trial.examples:
         asked.append((e, e.row(e.honest)))
         asked += [(e, e.row(text, worthless=True)) for text in (e.mistaken or "", e.hollow, e.shuffled)]
-    repeats = 1 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
+    repeats = 2 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
     runs = [trial.score(asked) for _ in range(repeats)] if asked else [[]]
     spread = 0.0
     for i, e in enumerate(list(trial.examples)):
@@ -346,6 +348,7 @@ def _measure(trial: Trial) -> None:
         spread = max(spread, max(scored) - min(scored))
         mistaken = twins[0] if e.mistaken is not None else None
         trial.measured[e.number] = Measured(honest, mistaken, twins[1], twins[2])
+    trial.spread = spread
     trial.slack = SLACK * trial.scale + 2 * spread
 
 
