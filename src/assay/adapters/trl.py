@@ -186,7 +186,7 @@ _QUANTILES = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
 
 
 def log(outputs: Sequence[RewardOutput], context: Mapping[str, Any]) -> None:
-    """To TRL's completions table outcomes and details, the same columns every batch; to its metrics rates and spread."""
+    """To TRL's completions table outcomes and details, the same columns every batch; to its metrics rates, spread."""
     extra, metric = context.get("log_extra"), context.get("log_metric")
     if extra:
         extra("outcome", [str(output.outcome) for output in outputs])
