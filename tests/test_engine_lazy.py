@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,3 +112,14 @@ def test_a_gated_reward_is_counted() -> None:
 def test_lazy_is_true_false_or_group() -> None:
     with pytest.raises(ConfigError, match="'group'"):
         CompositeReward([cheap], lazy="row")  # type: ignore
+
+
+def test_a_yaml_reward_may_be_lazy(tmp_path: Path) -> None:
+    from assay.load import load_reward
+
+    (tmp_path / "reward.yaml").write_text(
+        "lazy: group\nterms:\n  a: {reward: 'length:target=3', weight: 0.9}\n  b: {reward: format, weight: 0.1}\n"
+    )
+    reward = load_reward(str(tmp_path / "reward.yaml"))
+    assert isinstance(reward, CompositeReward)
+    assert reward.lazy == "group"

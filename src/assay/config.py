@@ -106,6 +106,7 @@ class RewardConfig(_Strict):
     with_: dict[str, Any] = Field(default_factory=dict[str, Any], alias="with")
     terms: dict[str, TermConfig] | None = None
     on_missing: Policy = "reweight"
+    lazy: bool | Literal["group"] = False
     by_task: TasksConfig | None = None
     curriculum: list[StageConfig] | None = None
     bonus: BonusConfig | None = None
@@ -181,7 +182,7 @@ def _core(config: RewardConfig, base: Path, where: str) -> RewardFunction:
             name: Term(_named(t.reward, t.with_, base, where), _weight(t.weight), name, t.on_missing)
             for name, t in config.terms.items()
         }
-        return CompositeReward(terms, on_missing=config.on_missing)
+        return CompositeReward(terms, on_missing=config.on_missing, lazy=config.lazy)
     if config.by_task is not None:
         tasks = config.by_task
         rewards = {task: _named(r, {}, base, where) for task, r in tasks.rewards.items()}

@@ -57,7 +57,7 @@ class CompositeReward(Composition):
         lazy: bool | Literal["group"] = False,
     ) -> None:
         self.name = name
-        self.lazy = _lazy(lazy)
+        self.lazy: bool | Literal["group"] = _lazy(lazy)
         self.why_not_asked = "lazy" if lazy else ""
         self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
