@@ -119,7 +119,8 @@ FILTERS = (
 )
 _FILTER = """(async () => { assay.state.filter = '%s'; const t = performance.now(); await assay.refilter();
 return performance.now() - t; })()"""
-_SLIDE = """(async () => { assay.state.filter = ''; assay.state.weights = {"": {right: 0.2}}; const t = performance.now();
+_SLIDE = """(async () => {
+assay.state.filter = ""; assay.state.weights = {"": {right: 0.2}}; const t = performance.now();
 assay.refold(); await assay.refilter(true); return performance.now() - t; })()"""
 
 

@@ -107,13 +107,17 @@ class Viewer:
         run = self.run
         return {**head_of(run.header, run.shape, run.rows, run.source.path), "study": run.found}
 
-    def columns(self, start: int, groups: int, only: Sequence[str]) -> bytes:
+    def columns(self, start: int, most: int, groups: int, only: Sequence[str]) -> bytes:
         """Columns from a row on: a JSON head with where each begins, then the arrays themselves."""
         table = self.run.table(start)
+        rows = min(table.rows, most)
+        # groups are numbered as they appear, so these rows need no title beyond their highest number
+        needed = int(table.group[:rows].max(initial=-1)) + 1
         places: list[dict[str, Any]] = []
         arrays: list[bytes] = []
         at = 0
-        for name, kind, values in columns_of(table, None):
+        for name, kind, whole in columns_of(table, None):
+            values = whole[:rows]
             flags = self.run.flags.get(name)
             if flags is not None:
                 fresh = flags[start : start + len(values)]
@@ -124,7 +128,7 @@ class Viewer:
             places.append({"name": name, "type": kind, "at": at, "count": len(values)})
             arrays.append(raw + b"\0" * (-len(raw) % 8))
             at += len(arrays[-1])
-        head: dict[str, Any] = {"rows": table.rows, "titles": [t[:120] for t in table.groups[groups:]]}
+        head: dict[str, Any] = {"rows": rows, "titles": [t[:120] for t in table.groups[groups:needed]]}
         size = len(_utf8({**head, "columns": places})) + 32 * len(places)  # room for the places, which follow from it
         size += -(size + 4) % 8
         head["columns"] = [{**place, "at": place["at"] + size + 4} for place in places]
@@ -215,7 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
             case "/api/columns":
                 only = [n for n in asked.get("only", "").split(",") if n]
                 start = min(_number(asked.get("from", "0")), viewer.run.rows)
-                body = viewer.columns(start, _number(asked.get("groups", "0")), only)
+                most = _number(asked.get("most", str(viewer.run.rows)))
+                body = viewer.columns(start, most, _number(asked.get("groups", "0")), only)
                 self._send(200, body, "application/octet-stream")
             case "/api/rows":
                 self._json([row_for_page(row) for row in viewer.run.source.rows(self._ids(asked))])

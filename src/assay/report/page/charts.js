@@ -25,7 +25,7 @@ function short(value) {
   if (size >= 1e6) return `${(value / 1e6).toFixed(1)}M`;
   if (size >= 1e4) return `${(value / 1e3).toFixed(0)}k`;
   if (size >= 100 || Number.isInteger(value)) return String(Math.round(value));
-  return value.toFixed(size < 0.1 && size > 0 ? 3 : 2);
+  return String(+value.toFixed(3));
 }
 
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;

@@ -192,8 +192,11 @@ class Served {
   async state(studied) {
     return (await this.ask(`api/state?studied=${studied}`)).json();
   }
+  /** Rows from one on: as many more as there are already, so that a long Run is shown soon and drawn seldom. */
   async columns(from = 0, groups = 0, only = "") {
-    const buffer = await (await this.ask(`api/columns?from=${from}&groups=${groups}&only=${only}`)).arrayBuffer();
+    const most = only ? from + 1e9 : Math.max(50000, from);
+    const query = `from=${from}&most=${most}&groups=${groups}&only=${only}`;
+    const buffer = await (await this.ask(`api/columns?${query}`)).arrayBuffer();
     const size = new DataView(buffer).getUint32(0, true);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
     const found = {};

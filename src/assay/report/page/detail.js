@@ -117,7 +117,7 @@ const SPECIAL = new Set(["reason", "weights", "gated", "tests", "cases", "result
 function rest(said) {
   const left = Object.entries(said).filter(([k, v]) => !SPECIAL.has(k) && v !== null && v !== "" && !(Array.isArray(v) && !v.length));
   if (!left.length) return null;
-  const line = (v) => (typeof v === "string" ? v : JSON.stringify(v));
+  const line = (v) => (typeof v === "string" ? v : typeof v === "number" ? String(+v.toPrecision(4)) : JSON.stringify(v));
   const text = left.map(([k, v]) => `${k} ${line(v)}`).join(" · ");
   if (text.length < 160) return el("p", { class: "why dim" }, shown(text));
   return el("details", { class: "more" }, el("summary", {}, left.map(([k]) => k).join(", ")), el("pre", {}, shown(JSON.stringify(Object.fromEntries(left), null, 1))));
@@ -310,6 +310,6 @@ class Detail {
   reach(scroll = true) {
     const cards = [...this.node.querySelectorAll(".card")];
     cards.forEach((c, k) => c.classList.toggle("here", k === this.at));
-    if (scroll && cards[this.at] && this.at > 0) cards[this.at].scrollIntoView({ block: "nearest", inline: "center" });
+    if (scroll && cards[this.at] && this.at > 0) cards[this.at].scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }

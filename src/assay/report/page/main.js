@@ -58,7 +58,8 @@ class App {
       }
       $("facts").classList.toggle("live", state.growing);
       // the page must stay quick while rows come in: it rests three times as long as drawing them took
-      const rest = state.growing ? Math.max(500, 3 * (performance.now() - begun)) : 3000;
+      const more = state.rows > this.table.rows; // there are rows that were not sent yet
+      const rest = state.growing || more ? Math.max(more ? 50 : 500, (state.growing ? 3 : 0.2) * (performance.now() - begun)) : 3000;
       await new Promise((later) => setTimeout(later, rest));
     }
   }
