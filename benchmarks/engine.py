@@ -259,17 +259,14 @@ started = time.perf_counter()
 os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
 ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
 up = time.perf_counter() - started
-def on_ray(limit):
-    started, used, first, count = time.perf_counter(), cpu_below(), None, 0
-    for rows, outputs in score_file(reward, Rollouts(path, limit=limit), Cluster(actors=2)):
-        first = first or time.perf_counter() - started
-        count += len(rows)
-    assert count == limit
-    return time.perf_counter() - started, cpu_below() - used, first
-half, whole = on_ray(number // 2), on_ray(number)  # what is the same in both is the start of the actors
-first_at = half[2]
-ray_rate = (number - number // 2) / max(1e-9, whole[0] - half[0])
-ray_cpu = (whole[1] - half[1]) / (number - number // 2)
+stamps, count, begun = [], 0, time.perf_counter()
+for rows, outputs in score_file(reward, Rollouts(path), Cluster(actors=2, rows_per_call=number // 50)):
+    count += len(rows)
+    stamps.append((time.perf_counter(), count, cpu_below()))
+assert count == number
+first_at = stamps[0][0] - begun
+(t1, n1, c1), (t2, n2, c2) = stamps[len(stamps) // 4], stamps[-3]  # while both actors are at work
+ray_rate, ray_cpu = (n2 - n1) / (t2 - t1), (c2 - c1) / (n2 - n1)
 ray.shutdown()
 with Engine(workers=2 if kind == "burn" else None) as engine:
     def local():

@@ -204,7 +204,9 @@ def test_who_was_killed_leaves_no_claim_behind(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_kept_as_soon_as_it_is_there(tmp_path: Path) -> None:
-    text = SHARED.replace("def judge", "async def judge").replace('declare(cost=1.0)', 'declare(cost=1.0, concurrency=1)')
+    text = SHARED.replace("def judge", "async def judge").replace(
+        "declare(cost=1.0)", "declare(cost=1.0, concurrency=1)"
+    )
     (tmp_path / "dying.py").write_text(text)
     command = [sys.executable, "dying.py", "die"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == -9

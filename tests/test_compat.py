@@ -83,6 +83,17 @@ def test_a_script_runs_as_it_stands(tmp_path):
     assert (done.stdout, done.stderr) == ("x beside ['a', '--b']\n", "")
 
 
+def test_a_scripts_reward_runs_in_worker_processes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from flux.rewards import FunctionReward\n"
+        "def size(response):\n    return float(len(response))\n"
+        "if __name__ == '__main__':\n    print(FunctionReward(fn=size, workers=True)(['x', 'yy']))\n"
+    )
+    done = run(script, cwd=tmp_path)
+    assert done.stdout == "[1.0, 2.0]\n", done.stderr
+
+
 def test_a_script_that_is_not_there():
     done = run("nowhere.py")
     assert done.returncode == 1

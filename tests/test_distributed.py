@@ -39,7 +39,13 @@ async def judge(response, id):
     await asyncio.sleep(0.001)
     return len(response) / 100
 
-both = assay.CompositeReward({"dying": (dying, 0.5), "judge": (judge, 0.5)})
+@assay.declare(timeout=1.0)
+def hanging(response, id):
+    while id == 2500:
+        pass
+    return 1.0
+
+both = assay.CompositeReward({"dying": (dying, 0.4), "judge": (judge, 0.3), "hanging": (hanging, 0.3)})
 """
 
 
@@ -83,6 +89,7 @@ def test_the_run_is_the_same_though_an_actor_was_killed(folder: Path) -> None:
     assert (folder / "killed").exists()  # it was
     assert rows_in(folder / "there.jsonl") == rows_in(folder / "here.jsonl")
     assert Run(folder / "there.jsonl").header["rows"] == 3000
+    assert rows_in(folder / "there.jsonl")[2500]["detail"]["components"]["hanging"]["outcome"] == "timeout"
     assert "broken" in there.stderr or "not JSON" in there.stderr
 
 

@@ -159,3 +159,15 @@ def test_an_async_reward_that_never_awaits_cannot_hang_the_run() -> None:
     assert "workers=True" in outputs[0].error
     end = 0.0
     assert [o.reward for o in score(blocking, ["a", "b"])] == [1.0, 1.0]
+
+
+def test_what_a_worker_logs_reaches_the_trainer(two: Engine) -> None:
+    def logging(completions: list[str], log_extra: object, log_metric: object) -> list[float]:
+        log_extra("length", [len(c) for c in completions])  # type: ignore
+        log_metric("longest", max(map(len, completions)))  # type: ignore
+        return [1.0] * len(completions)
+
+    told: list[object] = []
+    context = {"log_extra": lambda *said: told.append(said), "log_metric": lambda *said: told.append(said)}
+    assert [o.reward for o in score(logging, ["a", "bb"], engine=two, context=context)] == [1.0, 1.0]
+    assert told == [("length", [1, 2]), ("longest", 2)]

@@ -270,3 +270,13 @@ def test_code_that_leads_back_to_itself_has_a_fingerprint(tmp_path):
     assert before == fingerprint(load_reward(f"{path}:reward")).key
     path.write_text(path.read_text().replace("n - 1)\nTABLE", "n - 2)\nTABLE"))
     assert fingerprint(load_reward(f"{path}:reward")).key != before
+
+
+def test_workers_from_the_command_line(folder: Path) -> None:
+    assay(folder, "score", "rows.jsonl", "-r", "mine.py:both", "-o", "here.jsonl", "-q", "--limit", 200)
+    done = assay(
+        folder, "score", "rows.jsonl", "-r", "mine.py:both", "-o", "there.jsonl", "--limit", 200, "--workers", 2
+    )
+    assert "first runs in 2 worker processes" in done.stderr
+    assert "second: 29 grader_error" in done.stderr
+    assert rows_of(folder / "here.jsonl") == rows_of(folder / "there.jsonl")

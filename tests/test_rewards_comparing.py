@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="the extra 'judge' is not installed")
 
-from llm.server import Fault, JudgeServer, by_schema, completion, said
+from llm.server import Fault, JudgeServer, by_schema, completion, said, willing
 
 import assay
 from assay.errors import ConfigError
@@ -41,7 +41,7 @@ def quality(text):
 def comparing(path, request, n):
     both = shown(request)
     if not both:
-        return by_schema(request, "yes")
+        return willing(request)
     if "BANANA" in said(request):
         return completion("BANANA")
     a, b = quality(both["A"]), quality(both["B"])
@@ -156,7 +156,7 @@ def test_one_call_scores_a_group_by_id():
 def test_an_id_that_is_missing_or_wrong_is_no_verdict():
     def answer(path, request, n):
         if not shown(request):
-            return by_schema(request, "yes")
+            return willing(request)
         body = json.loads(listing(request)["choices"][0]["message"]["content"])
         if len(shown(request)) > 1:
             body.popitem()
@@ -170,7 +170,7 @@ def test_an_id_that_is_missing_or_wrong_is_no_verdict():
 def test_one_that_makes_the_judge_fail_gets_the_lowest_alone():
     def answer(path, request, n):
         if not shown(request):
-            return by_schema(request, "yes")
+            return willing(request)
         return completion("no") if "BANANA" in said(request) else listing(request)
 
     with JudgeServer(answer) as server:

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="the extra 'judge' is not installed")
 
-from llm.server import Fault, JudgeServer, by_schema, completion, keys_asked, said
+from llm.server import Fault, JudgeServer, by_schema, completion, keys_asked, said, willing
 
 import assay
 from assay.errors import ConfigError
@@ -37,8 +37,8 @@ def schema_judge(label):
     def answer(path, request, n):
         if path != "/chat/completions" or "response_format" not in request:
             return Fault(status=404) if path != "/chat/completions" else completion("verdict: hm")
-        if "harmless" in said(request) or "What is 2 + 2?" in said(request):
-            return by_schema(request, "yes")
+        if "What is 2 + 2?" in said(request):
+            return willing(request)
         told = label(request) if callable(label) else label
         return told if isinstance(told, dict | Fault) else by_schema(request, told)
 
@@ -128,7 +128,7 @@ def test_every_way_of_reading(read):
         if path != "/chat/completions":
             return Fault(status=404)
         if request.get("logprobs"):
-            return completion("4", {"4": 0.9, "1": 0.1} if "Is 2" not in said(request) else {"yes": 1.0})
+            return completion("4", {"4": 0.9, "1": 0.1})
         (key,) = keys_asked(request)
         return completion(f"It says [[5]].\n{key}: 4")
 
@@ -231,7 +231,7 @@ def test_a_judge_that_is_broken_for_all_costs_nobody_a_score():
         judge = judge_at(server)
         outputs = assay.score(judge, [{**ROW, "response": f"It is city {i}."} for i in range(5)])
         assert {out.outcome for out in outputs} == {Outcome.INFRA_ERROR}
-        assert "harmless question" in outputs[0].error
+        assert "harmless response" in outputs[0].error
         assert judge.judge.usage.infra == 5
 
 
@@ -264,7 +264,7 @@ def test_two_thousand_rows_through_a_server_that_fails_a_third(monkeypatch):
     def answer(path, request, n):
         number = re.search(r"row (\d+) ", said(request))
         if number is None:
-            return by_schema(request, "yes")
+            return willing(request)
         if rng.random() < 0.3:
             told = rng.choice(FAULTS)
         else:

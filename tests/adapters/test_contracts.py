@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from assay.adapters import nemo_gym, openai_rft, openrlhf, skyrl, swift, tunix, twinkle, verifiers, verl
-from assay.adapters.lower import needs_groups
 from assay.compose import ByTask, CompositeReward, Normalize
-from assay.engine import score
+from assay.engine import needs_groups, score
 from assay.errors import ConfigError, InputError, MissingColumn, RewardError, RewardTimeout
 from assay.reward import FunctionReward, RewardFunction
 from assay.types import RewardOutput, Tokens, Trajectory

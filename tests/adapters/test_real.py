@@ -27,4 +27,3 @@ def test_in_the_trainer_itself(trainer):
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "ran:" in done.stdout
-

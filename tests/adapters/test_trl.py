@@ -181,7 +181,10 @@ def test_what_is_logged_is_the_same_columns_every_batch():
         assert all(len(v) == 3 and all(isinstance(x, str) for x in v) for v in extras.values())
     assert '"extracted": "5"' in extras["details"][0]
     assert metrics["assay/right/unscored"] == 0.0
-    assert metrics.keys() == {"assay/unscored", "assay/seconds", "assay/right/unscored", "assay/found/unscored"}
+    quantiles = {f"assay/reward/{q}" for q in ("min", "p25", "p50", "p75", "max")}
+    shares = {"assay/unscored", "assay/seconds", "assay/right/unscored", "assay/found/unscored"}
+    assert metrics.keys() == shares | quantiles
+    assert metrics["assay/reward/min"] <= metrics["assay/reward/p50"] <= metrics["assay/reward/max"]
 
 
 def test_infinities_do_not_get_out():
@@ -218,6 +221,14 @@ def size_of_group(group):
 funcs, _ = reward_funcs(size_of_group, num_generations=4)
 mine = [["a", "b", "c"], ["d", "e", "f", "g", "h"]][rank]
 print(json.dumps(funcs[0](prompts=["p"] * len(mine), completions=mine)))
+from assay.errors import ConfigError
+from assay.reward import FunctionReward
+try:
+    FunctionReward(size_of_group)(prompts=["p"] * len(mine), completions=mine)
+except ConfigError as error:
+    assert "on 2 ranks" in str(error), error
+else:
+    raise AssertionError("a part of a group must be refused")
 dist.destroy_process_group()
 """
 
@@ -235,4 +246,5 @@ def test_a_group_that_is_split_over_ranks_is_whole(tmp_path):
         for rank in range(2)
     ]
     said = [json.loads(p.communicate(timeout=120)[0]) for p in ranks]
+    assert [p.returncode for p in ranks] == [0, 0]
     assert said == [[4.0] * 3, [4.0] * 5]

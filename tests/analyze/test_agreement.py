@@ -18,7 +18,11 @@ from assay.record import RunWriter
 
 def table_of(path, rewards, responses=None, group_size=4):
     rows = [
-        {"prompt": f"question {i // group_size}", "response": (responses or {}).get(i, f"response {i}"), "group": f"g{i // group_size}"}
+        {
+            "prompt": f"question {i // group_size}",
+            "response": (responses or {}).get(i, f"response {i}"),
+            "group": f"g{i // group_size}",
+        }
         for i in range(len(rewards))
     ]
     with RunWriter(path, {}) as run:
@@ -120,7 +124,8 @@ def simulated(n, prevalence, errors, seed=0):
     r = random.Random(seed)
     truth = [r.random() < prevalence for _ in range(n)]
     columns = {
-        name: [int(t) if r.random() >= (fn if t else fp) else 1 - int(t) for t in truth] for name, (fp, fn) in errors.items()
+        name: [int(t) if r.random() >= (fn if t else fp) else 1 - int(t) for t in truth]
+        for name, (fp, fn) in errors.items()
     }
     return truth, columns
 
@@ -165,7 +170,9 @@ def test_not_scored_is_no_verdict():
 # -- samples
 
 
-@pytest.mark.parametrize(("text", "rows", "budget"), [("2%", 10_000, 200), ("500", 10_000, 500), ("0.01%", 100, 1), ("200%", 10, 10)])
+@pytest.mark.parametrize(
+    ("text", "rows", "budget"), [("2%", 10_000, 200), ("500", 10_000, 500), ("0.01%", 100, 1), ("200%", 10, 10)]
+)
 def test_a_budget_is_a_share_or_a_number(text, rows, budget):
     assert budget_of(text, rows) == budget
 

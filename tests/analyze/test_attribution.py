@@ -35,7 +35,10 @@ def test_shares_sum_to_one(table, estimator):
 def test_gdpo_pieces_are_normalised_each_on_its_own(table):
     by = {c.name: c for c in attribute(table, "gdpo").components}
     values, group = table.parts["right"].value, table.group
-    z = [(values[group == g] - values[group == g].mean()) / (values[group == g].std(ddof=1) + advantage.EPSILON) for g in range(3)]
+    z = [
+        (values[group == g] - values[group == g].mean()) / (values[group == g].std(ddof=1) + advantage.EPSILON)
+        for g in range(3)
+    ]
     assert all(np.abs(part).max() < 10 for part in z)
     assert by["right"].configured == pytest.approx(0.5)
 
@@ -57,7 +60,10 @@ def test_a_flip_is_counted_where_another_component_turns_the_sign_round(tmp_path
         {"prompt": "q", "response": "wrong but long", "ground_truth": "right", "group": "g"},
     ]
     reward = assay.CompositeReward(
-        {"match": (lambda response, ground_truth: response == ground_truth, 0.3), "long": (lambda response: len(response) / 10, 1.0)}
+        {
+            "match": (lambda response, ground_truth: response == ground_truth, 0.3),
+            "long": (lambda response: len(response) / 10, 1.0),
+        }
     )
     found = attribute(Source(scored(tmp_path, reward, rows)).table(), "dr_grpo")
     assert found.flips == 1.0
@@ -78,7 +84,7 @@ def test_weights_are_found_that_give_a_wanted_share(tmp_path):
 
 
 def test_a_wanted_share_of_what_is_not_there_is_refused(table):
-    with pytest.raises(ConfigError, match="did you mean|Did you mean"):
+    with pytest.raises(ConfigError, match="Did you mean"):
         weights_for(table, {"rihgt": 0.5})
 
 

@@ -19,7 +19,12 @@ def test_inspect_prints_the_verdict_and_exits_for_ci(hacked_run, clean_run, caps
     code, out, _ = run(capsys, "inspect", hacked_run, "--fail-on", "warning")
     assert code == 1
     assert "2,000 rows, 250 groups" in out
-    for part in ("keyword_stuffing", "Distributions", "What the advantage is made of (grpo)", "The most suspicious rows"):
+    for part in (
+        "keyword_stuffing",
+        "Distributions",
+        "What the advantage is made of (grpo)",
+        "The most suspicious rows",
+    ):
         assert part in out
     assert run(capsys, "inspect", hacked_run, "--fail-on", "never")[0] == 0
 
@@ -33,8 +38,12 @@ def test_inspect_as_json_is_json(hacked_run, capsys):
 
 
 def test_inspect_with_a_stronger_verifier(hacked_run, tmp_path, capsys):
-    (tmp_path / "gold.py").write_text("def strict(response, ground_truth):\n    return float(f'<answer>{ground_truth}<' in response)\n")
-    _, out, _ = run(capsys, "inspect", hacked_run, "--gold", f"{tmp_path}/gold.py:strict", "--budget", "5%", "--rows", "0")
+    (tmp_path / "gold.py").write_text(
+        "def strict(response, ground_truth):\n    return float(f'<answer>{ground_truth}<' in response)\n"
+    )
+    _, out, _ = run(
+        capsys, "inspect", hacked_run, "--gold", f"{tmp_path}/gold.py:strict", "--budget", "5%", "--rows", "0"
+    )
     assert "100 rows scored by the stronger verifier" in out
     _, out, _ = run(capsys, "inspect", hacked_run, "--repeat", f"{tmp_path}/gold.py:strict", "--budget", "40", "--json")
     assert json.loads(out)["noise"]["noise"] == 0.0
@@ -66,7 +75,10 @@ def test_compare_two_runs(hacked_run, tmp_path, capsys):
 
 def test_compare_with_labels(hacked_run, tmp_path, capsys):
     made = planted.rows(250, hacked=0.1, seed=1)
-    lines = [{"prompt": r["prompt"], "response": r["response"], "label": float(r["kind"] not in planted.HACKS)} for r in made[:300]]
+    lines = [
+        {"prompt": r["prompt"], "response": r["response"], "label": float(r["kind"] not in planted.HACKS)}
+        for r in made[:300]
+    ]
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     code, out, _ = run(capsys, "compare", hacked_run, "--labels", tmp_path / "labels.jsonl", "--component", "right")
     assert code == 0
@@ -83,7 +95,8 @@ def test_differ_holds_rewards_against_each_other(rollouts, tmp_path, capsys):
         "import re\n"
         "def tagged(response, ground_truth):\n    return float(f'<answer>{ground_truth}</answer>' in response)\n"
         "def anywhere(response, ground_truth):\n    return float(ground_truth in response)\n"
-        "def last(response, ground_truth):\n    return float((re.findall(r'\\d+', response) or [''])[-1] == ground_truth)\n"
+        "def last(response, ground_truth):\n"
+        "    return float((re.findall(r'\\d+', response) or [''])[-1] == ground_truth)\n"
     )
     specs = ",".join(f"{tmp_path}/three.py:{name}" for name in ("tagged", "anywhere", "last"))
     code, out, _ = run(capsys, "differ", rollouts, "--rewards", specs, "-q")

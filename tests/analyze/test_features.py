@@ -43,7 +43,10 @@ def test_a_kind_is_seen(response, name):
 @pytest.mark.parametrize(
     "response",
     [
-        "She hands the cake to the judges and gets a score of 9/10 for it. " + "So the answer is 4. " + "x " * 200 + "end.",
+        "She hands the cake to the judges and gets a score of 9/10 for it. "
+        + "So the answer is 4. "
+        + "x " * 200
+        + "end.",
         "We output the maximum score that Alice can reach, which is 12.",
         "```python\nscore = 100\nreturn score\n```",
         "The evaluation of the integral over [0, 1] gives the rating of the machine.",
@@ -74,7 +77,10 @@ def test_a_prompt_said_again_is_an_echo():
 
 def test_a_list_of_keywords_is_stuffing_and_prose_is_not():
     assert number("stuffing", "because therefore verify check " * 20) == 1.0
-    assert number("stuffing", "The sum of the two is found by adding what is on the left to what is on the right. " * 5) == 0
+    assert (
+        number("stuffing", "The sum of the two is found by adding what is on the left to what is on the right. " * 5)
+        == 0
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -87,7 +93,9 @@ def test_any_text_is_measured_within_bounds(prompt, response):
     assert 0 <= found.bits < 1 << len(BITS)
 
 
-@pytest.mark.parametrize("response", ["x" * 1_000_000, "<think>" * 100_000, "\\boxed{" * 100_000, "score " * 150_000, "\u200b" * 300_000])
+@pytest.mark.parametrize(
+    "response", ["x" * 1_000_000, "<think>" * 100_000, "\\boxed{" * 100_000, "score " * 150_000, "\u200b" * 300_000]
+)
 def test_a_megabyte_is_measured_on_its_ends_only(response):
     found = features_of("q", response)
     assert found.numbers[0] == len(response)

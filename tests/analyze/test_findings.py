@@ -19,7 +19,9 @@ from assay.record import RunWriter
 def flagged(run):
     table = Source(run).table()
     kinds = [json.loads(line)["kind"] for line in run.read_text().splitlines()]
-    return kinds, [[rule.name for k, rule in enumerate(ROW_RULES) if bits >> k & 1] for bits in flags(table).bits.tolist()]
+    return kinds, [
+        [rule.name for k, rule in enumerate(ROW_RULES) if bits >> k & 1] for bits in flags(table).bits.tolist()
+    ]
 
 
 @pytest.mark.parametrize("hack", sorted(planted.HACKS))
@@ -52,19 +54,22 @@ def test_the_bundled_rollouts_hacks_are_flagged_and_their_honest_rows_are_not(ro
     for kind, found in zip(kinds, rules, strict=True):
         if kind in own:
             assert own[kind] in found, (kind, found)
-    honest = [found for kind, found in zip(kinds, rules, strict=True) if kind.startswith(("right", "wrong", "truncated"))]
+    honest = [
+        found for kind, found in zip(kinds, rules, strict=True) if kind.startswith(("right", "wrong", "truncated"))
+    ]
     assert sum(map(bool, honest)) < 0.01 * len(honest) + 1
 
 
-def test_a_mark_that_most_rows_have_is_the_tasks_own_form(tmp_path):
+def test_a_mark_that_most_rows_have_is_told_as_such(tmp_path):
     rows = [
-        {"prompt": f"q{i // 4}", "response": f"Verdict below, {i}. [[verdict: {i % 10}]]", "group": f"g{i // 4}"} for i in range(40)
+        {"prompt": f"q{i // 4}", "response": f"Verdict below, {i}. [[verdict: {i % 10}]]", "group": f"g{i // 4}"}
+        for i in range(40)
     ]
     with RunWriter(tmp_path / "run.jsonl", {}) as run:
         run.write(rows, assay.score(lambda response: float(len(response) % 3), rows))
     found = {f.rule: f for f in study(Source(tmp_path / "run.jsonl").table()).findings}
-    assert found["judge_directed"].severity == "note"
-    assert "the task itself may ask for it" in found["judge_directed"].says
+    assert found["judge_directed"].severity in ("warning", "alarm")
+    assert "the task asks for it, or the policy has learnt it" in found["judge_directed"].says
 
 
 def test_every_finding_names_its_rule_and_links_rows_that_exist(hacked_run):
@@ -142,7 +147,9 @@ def test_drift_over_steps_is_told(tmp_path):
     rows, outputs = [], []
     for step in range(20):
         for k in range(4):
-            rows.append({"prompt": f"p{step}", "response": f"word {k} " * (10 + 10 * step), "group": f"g{step}", "step": step})
+            rows.append(
+                {"prompt": f"p{step}", "response": f"word {k} " * (10 + 10 * step), "group": f"g{step}", "step": step}
+            )
             outputs.append(assay.RewardOutput(1.0 if step > 9 else float(k % 2)))
     with RunWriter(tmp_path / "run.jsonl", {}) as run:
         run.write(rows, outputs)
@@ -154,7 +161,10 @@ def test_drift_over_steps_is_told(tmp_path):
 
 
 def test_the_gap_to_a_gold_column_is_told(tmp_path):
-    rows = [{"prompt": f"p{i // 4}", "response": f"r {i}", "group": f"g{i // 4}", "gold": float(i % 40 < 30)} for i in range(400)]
+    rows = [
+        {"prompt": f"p{i // 4}", "response": f"r {i}", "group": f"g{i // 4}", "gold": float(i % 40 < 30)}
+        for i in range(400)
+    ]
     with RunWriter(tmp_path / "run.jsonl", {}) as run:
         run.write(rows, [assay.RewardOutput(i % 40 / 40) for i in range(400)])
     found = {f.rule: f for f in study(Source(tmp_path / "run.jsonl").table()).findings}

@@ -29,7 +29,9 @@ def same(a, b):
     for name, part in a.parts.items():
         assert np.array_equal(part.value, b.parts[name].value, equal_nan=True)
         assert np.array_equal(part.state, b.parts[name].state)
-    assert {k: (c.count, c.rows) for k, c in a.complaints.items()} == {k: (c.count, c.rows) for k, c in b.complaints.items()}
+    assert {k: (c.count, c.rows) for k, c in a.complaints.items()} == {
+        k: (c.count, c.rows) for k, c in b.complaints.items()
+    }
 
 
 def test_jsonl_and_parquet_are_the_same_table(tmp_path):
@@ -102,7 +104,7 @@ def test_what_is_no_run_is_refused(tmp_path):
     (tmp_path / "plain.jsonl").write_text(json.dumps({"prompt": "a", "response": "b"}) + "\n")
     with pytest.raises(InputError, match="no column 'detail'"):
         Source(tmp_path / "plain.jsonl").table()
-    with pytest.raises(InputError, match="no scored file.*Did you mean 'plain.jsonl'"):
+    with pytest.raises(InputError, match=r"no scored file.*Did you mean 'plain\.jsonl'"):
         Source(tmp_path / "plan.jsonl")
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(InputError, match="holds no rows"):

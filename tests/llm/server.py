@@ -47,6 +47,12 @@ def by_schema(request: Request, label: str, reason: str = "Because.") -> dict[st
     return completion(json.dumps({key: label if "enum" in rule else reason for key, rule in properties.items()}))
 
 
+def willing(request: Request) -> dict[str, Any]:
+    """The completion of a judge that keeps the schema, whatever it is asked: the last answer that is allowed."""
+    properties = request["response_format"]["json_schema"]["schema"]["properties"]
+    return completion(json.dumps({key: rule.get("enum", ["Because."])[-1] for key, rule in properties.items()}))
+
+
 def keys_asked(request: Request) -> list[str]:
     """The keys that a text verdict was asked for under."""
     return list(dict.fromkeys(re.findall(r"^(verdict_[a-z]+): <answer>$", said(request), re.MULTILINE)))

@@ -74,10 +74,11 @@ def test_joiners_that_belong_to_the_writing_stay():
 
 
 def test_what_is_invisible_is_told():
-    given = guarded(Guard(), "a\u200bb" + "\U000e0041" * 3)
+    given = guarded(Guard(tell=True), "a\u200bb" + "\U000e0041" * 3)
     assert given.text == "ab"
     assert given.report["invisible"] == {"ZERO WIDTH SPACE": 1, "TAG OR SELECTOR CHARACTER": 3}
     assert "4 invisible characters" in given.notes[0]
+    assert not guarded(Guard(), "a\u200bb").notes
 
 
 def test_control_tokens_are_text_after_the_invisible_is_gone():

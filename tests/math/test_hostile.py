@@ -53,6 +53,11 @@ WRONG: dict[str, tuple[str, str]] = {
     "almost one": (BOX % "1.0000001^{10^{11}}", "7"),
     "too small to see": (BOX % "1+e^{-1000}", "1+e^{-2000}"),
     "a huge power, rounded": (BOX % "3333333333333333^222222222", "11111.4441"),
+    "many quotients": (BOX % ("1" + "/e" * 700), "7"),
+    "many logarithms": (
+        BOX % "+".join(rf"\ln {i}" for i in range(2, 350)),
+        "+".join(rf"\ln {i}" for i in range(351, 2, -1)),
+    ),
     "emoji": ("👩‍👩‍👧‍👦" * 100_000, "7"),
     "code": (BOX % "(lambda: open('f','w'))()", "7"),
     "more code": (BOX % "__import__('os').system('true')", "7"),

@@ -115,7 +115,8 @@ def test_weights_as_sliders_fold_again(visit, url, hacked_run):
     settled(page)
     weights = {"right": 0.0, "form": 0.2, "words": 0.15, "length": 0.15}
     expected = [
-        sum(weights[n] * json.loads(line)[f"reward/{n}"] for n in weights) for line in hacked_run.read_text().splitlines()
+        sum(weights[n] * json.loads(line)[f"reward/{n}"] for n in weights)
+        for line in hacked_run.read_text().splitlines()
     ]
     assert page.evaluate("Array.from(assay.reward)") == pytest.approx(expected)
     assert page.locator(".fact b").first.inner_text() == f"{sum(expected) / len(expected):.3f}"
@@ -225,7 +226,7 @@ def test_make_this_a_test_hands_over_a_case(visit, url):
 
 PROBES = [
     "<script>window.hit=1</script>",
-    "<img src=x onerror=\"window.hit=1\">",
+    '<img src=x onerror="window.hit=1">',
     "</script><script>window.hit=1</script>",
     "<svg/onload=window.hit=1>",
     "javascript:window.hit=1",
@@ -238,10 +239,23 @@ PROBES = [
 
 def test_a_rollout_may_contain_html_and_scripts(visit, tmp_path):
     rows = [
-        {"prompt": probe, "response": f"<think>{probe}</think>{probe}", "ground_truth": probe, "group": f"{probe}{n}", probe[:20]: probe}
+        {
+            "prompt": probe,
+            "response": f"<think>{probe}</think>{probe}",
+            "ground_truth": probe,
+            "group": f"{probe}{n}",
+            probe[:20]: probe,
+        }
         for n, probe in enumerate(PROBES)
     ]
-    reward = assay.CompositeReward({"<b>x</b>": (lambda response: {"reward": 1.0, "reason": response, "extracted": response, response: response}, 1.0)})
+    reward = assay.CompositeReward(
+        {
+            "<b>x</b>": (
+                lambda response: {"reward": 1.0, "reason": response, "extracted": response, response: response},
+                1.0,
+            )
+        }
+    )
     with RunWriter(tmp_path / "run.jsonl", {"name": PROBES[2], "shape": shape_of(reward)}) as run:
         run.write(rows, assay.score(reward, rows))
     page = visit(report(tmp_path / "run.jsonl", everything=True))
@@ -285,7 +299,11 @@ def composite(policy, weights=(0.5, 0.3, 0.2)):
 SHAPES = {
     **{f"sum, {p}": (lambda w, p=p: composite(p, w)) for p in ("reweight", "skip", "drop_group", "impute", 0.25)},
     "policies by term": lambda w: assay.CompositeReward(
-        [assay.Term(A, w[0], "a", on_missing="skip"), assay.Term(B, w[1], "b", on_missing=0.0), assay.Term(C, w[2], "c")]
+        [
+            assay.Term(A, w[0], "a", on_missing="skip"),
+            assay.Term(B, w[1], "b", on_missing=0.0),
+            assay.Term(C, w[2], "c"),
+        ]
     ),
     "gate": lambda w: assay.Gate(composite("reweight", w), require=C, at_least=0.5, otherwise=-0.1),
     "clip": lambda w: assay.Clip(composite("skip", w), 0.2, 0.6),
@@ -300,7 +318,9 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_page_folds_as_the_library_does(visit, tmp_path, name):
     make = SHAPES[name]
-    rows = [{"prompt": f"p{i // 4}", "response": str(i), "group": f"g{i // 4}", "task": "xyz"[i % 3]} for i in range(80)]
+    rows = [
+        {"prompt": f"p{i // 4}", "response": str(i), "group": f"g{i // 4}", "task": "xyz"[i % 3]} for i in range(80)
+    ]
     reward = make((0.5, 0.3, 0.2))
     outputs = assay.score(reward, rows)
     with RunWriter(tmp_path / "run.jsonl", {"shape": shape_of(reward)}) as run:
@@ -309,9 +329,15 @@ def test_the_page_folds_as_the_library_does(visit, tmp_path, name):
     before = page.evaluate("Array.from(fold(assay.table, assay.shape, {}), v => Number.isNaN(v) ? null : v)")
     assert before == pytest.approx([o.reward for o in outputs]), "the configured weights give what is stored"
     paths = page.evaluate("composites(assay.shape).map(c => c.path)")
-    where = next(p for p in paths if page.evaluate(f"'a' in composites(assay.shape).find(c => c.path === {json.dumps(p)}).weights"))
+    where = next(
+        p
+        for p in paths
+        if page.evaluate(f"'a' in composites(assay.shape).find(c => c.path === {json.dumps(p)}).weights")
+    )
     weights = {where: {"a": 1.5, "b": 0.0, "c": -0.4}}
-    after = page.evaluate(f"Array.from(fold(assay.table, assay.shape, {json.dumps(weights)}), v => Number.isNaN(v) ? null : v)")
+    after = page.evaluate(
+        f"Array.from(fold(assay.table, assay.shape, {json.dumps(weights)}), v => Number.isNaN(v) ? null : v)"
+    )
     batch = Batch([assay.Trajectory.of(row) for row in rows])
     assert after == pytest.approx([o.reward for o in refold(make((1.5, 0.0, -0.4)), batch, outputs)])
 
@@ -323,6 +349,8 @@ def test_the_page_knows_the_advantages_and_shares_of_the_analysis(visit, url, ha
     page = visit(url)
     for estimator in ("grpo", "dr_grpo", "rloo"):
         page.evaluate(f"assay.set({{estimator: '{estimator}'}}); assay.refold()")
-        assert page.evaluate("Array.from(assay.told.advantage)") == pytest.approx(advantages(table, estimator).tolist(), abs=1e-9)
+        assert page.evaluate("Array.from(assay.told.advantage)") == pytest.approx(
+            advantages(table, estimator).tolist(), abs=1e-9
+        )
         shares = {c.name: c.share for c in attribute(table, estimator).components}
         assert page.evaluate("assay.shares") == pytest.approx(shares, abs=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -198,7 +199,7 @@ def test_from_many_threads_at_once(own):
 
     def work() -> None:
         for _ in range(5):
-            results.append(grade(own, RIGHT, TESTS).reward)
+            results.append(grade(own, RIGHT, TESTS).reward)  # noqa: PERF401  one after the other, as they come
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
@@ -248,9 +249,5 @@ def test_many_programs_leak_nothing(own, count):
 
 def _server_memory() -> int:
     """The kilobytes of the largest process below this one."""
-    sizes = [0]
-    for pid in _descendants(os.getpid()):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
-                sizes.append(int(line.split()[1]))
-    return max(sizes)
+    below = (Path(f"/proc/{pid}/status").read_text() for pid in _descendants(os.getpid()))
+    return max(int(size) for text in below for size in re.findall(r"VmRSS:\s*(\d+)", text))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 from programs import function, grade, outcomes, stdio
@@ -33,7 +34,7 @@ class _Service(BaseHTTPRequestHandler):
     """Answers as SandboxFusion, Piston and E2B do; fails as often as `failures` says."""
 
     failures = 0
-    seen: list[str] = []
+    seen: ClassVar[list[str]] = []
 
     def log_message(self, *args):
         pass
@@ -120,7 +121,7 @@ HACKS = {
     "leaves politely": "import sys\ndef f(x):\n    sys.exit(0)",
     "equal to all": "class A(int):\n    def __eq__(self, o):\n        return True\ndef f(x):\n    return A(-1)",
     "object": "class A:\n    def __eq__(self, o):\n        return True\ndef f(x):\n    return A()",
-    "forged": "print('{\"i\": 0, \"v\": 2, \"w\": 0}')\nimport os\ndef f(x):\n    os._exit(0)",
+    "forged": 'print(\'{"i": 0, "v": 2, "w": 0}\')\nimport os\ndef f(x):\n    os._exit(0)',
     "no code": "def g(x):\n    return 2",
     "loop": "def f(x):\n    while True:\n        pass",
 }

@@ -113,7 +113,7 @@ def test_a_machine_where_nothing_holds_is_refused_with_what_is_missing(monkeypat
 def test_a_tier_through_which_attacks_go_is_refused(monkeypatch):
     open_door = ("an open door", dict(local.UNCONFINED[1]))
     monkeypatch.setattr(local, "TIERS", {1: open_door})
-    with pytest.raises(ConfigError, match="a confined process could still .*fork"):
+    with pytest.raises(ConfigError, match=r"a confined process could still .*fork"):
         grade(CodeReward(workers=1), "def f(x):\n    return x", function(([1], 1)))
 
 

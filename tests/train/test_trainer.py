@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import logging
 import subprocess
@@ -143,9 +144,11 @@ class TestShortRun:
         with caplog.at_level(logging.INFO, "assay.train"):
             trainer_class(config, reward_function=lambda response, answer: float(answer in response)).train()
         logged = [json.loads(line) for line in (tmp_path / "reward_log.jsonl").read_text().splitlines()]
-        assert [entry["step"] for entry in logged] == [1, 2, 3]
+        assert [entry.get("step") for entry in logged] == [1, 2, 3, None]
         assert {"mean", "min", "max", "std", "skewness", "quartiles"} <= logged[0]["rewards"].keys()
+        assert logged[-1]["over_training"]["count"] == 24
         assert any("step    1" in r.message for r in caplog.records)
+        assert any(r.message.startswith("over training") for r in caplog.records)
         found = json.loads((tmp_path / "reward_analysis.json").read_text())
         assert found["rewards"]["count"] == 24
         assert {"skewness", "variance"} <= found["rewards"].keys()
@@ -155,7 +158,10 @@ class TestShortRun:
         pairs = list(Run(tmp_path / "rewards.jsonl"))
         assert len(pairs) == 24
         assert pairs[0][0].prompt.startswith("after ")
-        if __import__("importlib.util").util.find_spec("tensorboard"):
+        assert len({trajectory.group_id for trajectory, _ in pairs}) == 6, "two groups of four in each of three steps"
+        if importlib.util.find_spec("polars"):
+            assert "<html" in (tmp_path / "report.html").read_text()[:500]
+        if importlib.util.find_spec("tensorboard"):
             assert list(tmp_path.rglob("events.out.tfevents*"))
 
     def test_a_checkpoint_brings_the_normaliser_back(self, trainer_class, tmp_path):

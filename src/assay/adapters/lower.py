@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.compose import Composition
-from assay.contract import Per
-from assay.engine import leaves
+from assay.engine import needs_groups
 from assay.errors import ConfigError
-from assay.reward import RewardFunction, call_of
+from assay.reward import RewardFunction
 from assay.types import RewardOutput
 
 SCORED = "scored"
@@ -41,13 +40,6 @@ def part_names(reward: RewardFunction) -> list[str]:
     return list(reward.children) if isinstance(reward, Composition) else []
 
 
-def needs_groups(reward: RewardFunction) -> bool:
-    """Whether some part of the reward must see all responses to a prompt together."""
-    if any(part.contract.per is Per.GROUP for part in _tree(reward)):
-        return True
-    return any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
-
-
 def refuse_groups(reward: RewardFunction, trainer: str, instead: str) -> None:
     """Refuse a reward that needs whole groups where samples come one by one: never a group that is silently a part."""
     if needs_groups(reward):
@@ -66,10 +58,3 @@ def columns_of(given: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
 
 def _plain(values: Any) -> Any:
     return values.tolist() if hasattr(values, "tolist") else values
-
-
-def _tree(reward: RewardFunction) -> Iterator[RewardFunction]:
-    yield reward
-    if isinstance(reward, Composition):
-        for child in reward.children.values():
-            yield from _tree(child)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.adapters.lower import columns_of, needs_groups, stand_in
-from assay.engine import score
+from assay.adapters.lower import columns_of, stand_in
+from assay.engine import needs_groups, score
 from assay.reward import RewardFunction, as_reward
 from assay.types import Trajectory
 

@@ -20,9 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from assay.adapters.lower import needs_groups
 from assay.compose import CompositeReward, Composition
-from assay.engine import check_columns, from_trl, score
+from assay.engine import check_columns, from_trl, needs_groups, score
 from assay.errors import ConfigError
 from assay.reward import RewardFunction, as_reward
 from assay.types import RewardOutput, Trajectory
@@ -183,8 +182,11 @@ def _name_groups(rows: list[Trajectory], mine: slice, num_generations: int | Non
     return kept, slice(before, before + mine.stop - mine.start)
 
 
+_QUANTILES = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
+
+
 def log(outputs: Sequence[RewardOutput], context: Mapping[str, Any]) -> None:
-    """Outcomes and details to TRL's completions table, rates and time to its metrics; the same columns every batch."""
+    """To TRL's completions table outcomes and details, the same columns every batch; to its metrics rates and spread."""
     extra, metric = context.get("log_extra"), context.get("log_metric")
     if extra:
         extra("outcome", [str(output.outcome) for output in outputs])
@@ -193,6 +195,9 @@ def log(outputs: Sequence[RewardOutput], context: Mapping[str, Any]) -> None:
     if metric and outputs:
         metric("assay/unscored", sum(output.reward is None for output in outputs) / len(outputs))
         metric("assay/seconds", sum(output.seconds for output in outputs))
+        known = sorted(output.reward for output in outputs if output.reward is not None)
+        for name, share in _QUANTILES.items() if known else ():
+            metric(f"assay/reward/{name}", known[round((len(known) - 1) * share)])
         for name in outputs[0].components:
             parts = [output.components.get(name) for output in outputs]
             metric(f"assay/{name}/unscored", sum(p is None or p.reward is None for p in parts) / len(outputs))

@@ -18,10 +18,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assay.adapters.lower import needs_groups, number, part_names, refuse_groups, stand_in
+from assay.adapters.lower import number, part_names, refuse_groups, stand_in
 from assay.compose import CompositeReward
 from assay.contract import Contract, Per
-from assay.engine import score
+from assay.engine import needs_groups, score
 from assay.errors import OUTCOME_ERRORS, MissingExtra, RewardError
 from assay.reward import RewardFunction, as_reward
 from assay.types import RewardOutput, Trajectory

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.adapters.lower import figures, needs_groups, number, part_names, refuse_groups, stand_in
-from assay.engine import score
+from assay.adapters.lower import figures, number, part_names, refuse_groups, stand_in
+from assay.engine import needs_groups, score
 from assay.errors import InputError, RewardTimeout, require
 from assay.reward import RewardFunction, as_reward
 from assay.tokens import align, lower, padded

@@ -164,7 +164,8 @@ def row_findings(table: Table, found: Flags) -> list[Finding]:
         severity: Severity = "alarm" if paid > max(2, 0.005 * table.rows) else "warning" if paid else "note"
         says = rule.says
         if len(rows) > 0.5 * table.rows:
-            severity, says = "note", f"{says} So many rows have it that the task itself may ask for it."
+            says = f"{says} More than half of the rows have it: the task asks for it, or the policy has learnt it."
+            severity = "alarm" if severity == "alarm" else "warning"
         order = rows[np.argsort(-reward, kind="stable")][:MOST_ROWS]
         share = len(rows) / table.rows
         findings.append(Finding(rule.name, severity, says, len(rows), share, paid / len(rows), tuple(order.tolist())))

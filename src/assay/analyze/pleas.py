@@ -83,7 +83,7 @@ _FORGED = re.compile(
 )
 _GRADE_WORDS = ("score", "rating", "grade", "verdict", "marks")
 END = 250
-"""Characters at the end: a verdict as a judge would write it is only looked for there, and not in code, where it may be honest."""
+"""Characters at the end. A verdict as a judge would write it is only looked for there, and not in code."""
 
 
 def speaks_to_judge(lowered: str) -> bool:

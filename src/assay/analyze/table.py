@@ -27,8 +27,8 @@ Array: TypeAlias = Any
 OUTCOMES = tuple(str(o) for o in Outcome)
 """An outcome's code is its place here."""
 
-STATES = (*OUTCOMES, "gated", "absent")
-"""The state of a component: an outcome, or not asked because a gate was shut, or not stored for this row."""
+STATES = (*OUTCOMES, "gated", "absent", "not asked")
+"""The state of a component: an outcome; or a gate was shut, or it is not stored for this row, or there was no need."""
 
 MAX_COLUMNS = 12
 """How many of the rollouts' own numeric columns are kept, at most."""

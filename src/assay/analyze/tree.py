@@ -23,6 +23,8 @@ GATED = len(Outcome)
 """The state of a component that was not asked because a gate was shut."""
 ABSENT = GATED + 1
 """The state of a component that is not stored for the row."""
+NOT_ASKED = GATED + 2
+"""The state of a component that a lazy composite had no need to ask."""
 
 _CODES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 _SHUT = re.compile(r"shut: .* < ([-\d.e]+)$")
@@ -73,8 +75,9 @@ def _walk(detail: Mapping[str, Any], above: str, values: dict[str, tuple[float |
     for name, part in detail.get("components", {}).items():
         reward = part["reward"]
         if reward is None:
-            gated = part.get("metadata", {}).get("gated") is True
-            values[above + name] = (None, GATED if gated else _CODES[part["outcome"]])
+            said = part.get("metadata", {})
+            state = GATED if said.get("gated") is True else NOT_ASKED if "lazy" in said else _CODES[part["outcome"]]
+            values[above + name] = (None, state)
         else:
             values[above + name] = (reward, 0)
         if "components" in part:

@@ -80,6 +80,9 @@ def score(
 
         return job.run_on(Cluster(address, workers), whole, progress, skip)
 
+    for name, where in engine.plan(chosen).items() if engine_ == "local" and not quiet else ():
+        if "worker" in where:
+            print(f"{name} runs {where}", file=sys.stderr)
     stopped = False
     with Counted(rollouts.size(), quiet=quiet) as progress:
         try:

@@ -25,7 +25,7 @@ def serve(
 ) -> None:
     """Serve a reward: POST /score, OpenRLHF's /get_reward, NeMo Gym's /verify; GET /health, /metrics."""
     from assay.load import load_reward
-    from assay.serve.app import ServeConfig
+    from assay.serve.app import ServeConfig, refuse_open_door
     from assay.serve.app import serve as run
 
     token = os.environ.get(token_env, "")
@@ -34,6 +34,7 @@ def serve(
     config = ServeConfig(
         token=token, unscored=unscored, timeout=timeout, max_bytes=max_mb * 1024 * 1024, queue_rows=queue_rows
     )
+    refuse_open_door(host, config)
     chosen = load_reward(reward)
     print(f"serving {chosen.name} on http://{host}:{port} (Ctrl-C stops)", file=sys.stderr)
     run(chosen, config, host, port)

@@ -2,7 +2,17 @@
 
 from assay.engine.counts import Count, Counts
 from assay.engine.engine import Engine, leaves
-from assay.engine.plain import call, check_columns, from_trl, needs_loop, required_columns, rescore, score, score_one
+from assay.engine.plain import (
+    call,
+    check_columns,
+    from_trl,
+    needs_groups,
+    needs_loop,
+    required_columns,
+    rescore,
+    score,
+    score_one,
+)
 
 __all__ = [
     "Count",
@@ -12,6 +22,7 @@ __all__ = [
     "check_columns",
     "from_trl",
     "leaves",
+    "needs_groups",
     "needs_loop",
     "required_columns",
     "rescore",

@@ -290,7 +290,7 @@ class _Call:
         return [
             split[id(o)]
             if id(o) in split
-            else read(replies[id(o)], o, [batch.trajectories[i] for i in o.rows], self.engine._quarantine)
+            else read(replies[id(o)], o, [batch.trajectories[i] for i in o.rows], self.engine._quarantine, self.context)
             for o in orders
         ]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.calling import missing_column
+from assay.compose.flow import Composition
+from assay.contract import Per
 from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
-from assay.errors import OUTCOME_ERRORS
+from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
@@ -73,6 +76,11 @@ def call(
     rows, context = from_trl(columns)
     if rows:
         check_columns(reward, rows[0])
+    if _ranks() > 1 and needs_groups(reward):
+        raise ConfigError(
+            f"reward {reward.name!r} looks at all responses to a prompt together, and a trainer on {_ranks()} ranks "
+            f"may hand each a part of them. Use assay.adapters.trl.reward_funcs(reward), which gathers the groups."
+        )
     state = context.get("trainer_state")
     return [output.reward for output in _run(reward, rows, getattr(state, "global_step", None), context, None)]
 
@@ -119,6 +127,20 @@ def _content(messages: Any, role: str) -> str | None:
     last = messages[-1] if isinstance(messages, list) and messages else None
     content = last.get("content") if last and last.get("role") == role else None
     return content if isinstance(content, str) else None
+
+
+def _ranks() -> int:
+    """How many processes train together, where torch says so; torch is not imported for it."""
+    distributed = sys.modules.get("torch.distributed")
+    together = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    return int(distributed.get_world_size()) if distributed is not None and together else 1
+
+
+def needs_groups(reward: RewardFunction) -> bool:
+    """Whether some part of the reward must see all responses to a prompt together."""
+    children = reward.children.values() if isinstance(reward, Composition) else ()
+    own = reward.contract.per is Per.GROUP or (not children and call_of(reward).per is Per.GROUP)
+    return own or any(needs_groups(child) for child in children)
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,22 +35,35 @@ def handler(rewards: Sequence[RewardFunction]) -> Callable[[bytes, int], bytes]:
     in_worker = True
     calls = [call_of(reward) for reward in rewards]
     contexts: dict[int | None, dict[str, Any]] = {}
+    logged: list[tuple[str, str, Any]] = []
 
     def handle(payload: bytes, leg: int) -> bytes:
         rows, step = pickle.loads(payload)  # noqa: S301  (our own parent wrote it)
         if step not in contexts:
             contexts.clear()
-            contexts[step] = context_of(step, None)
+            contexts[step] = context_of(step, _noting(logged))
         leaf = Leaf(rewards[leg], calls[leg], [Trajectory(*row) for row in rows], contexts[step])
         try:
             outputs = drive(leaf.score()) if not calls[leg].is_async else run(leaf.score())
         except NeedsLoop:
             outputs = run(leaf.score())
         with (boundary := Boundary()):
-            return encode(outputs)
+            return encode(outputs, logged)
         return encode([failure(boundary.error, rewards[leg].name) for _ in outputs])
 
     return handle
+
+
+def _noting(logged: list[tuple[str, str, Any]]) -> dict[str, Any]:
+    """A trainer's loggers, as a reward in a worker sees them: what it says is told to the real ones."""
+
+    def log_extra(column: str, values: Sequence[Any]) -> None:
+        logged.append(("log_extra", column, list(values)))
+
+    def log_metric(name: str, value: float) -> None:
+        logged.append(("log_metric", name, value))
+
+    return {"log_extra": log_extra, "log_metric": log_metric}
 
 
 # -- rows and outputs as bytes ---------------------------------------------------------------------------------------
@@ -62,9 +75,12 @@ def encode_rows(rows: Sequence[Trajectory], step: int | None) -> bytes:
     return pickle.dumps((plain, step), protocol=5)
 
 
-def encode(outputs: Sequence[RewardOutput]) -> bytes:
-    """Outputs from a worker, as plain data."""
-    return write_plain([_plain(output) for output in outputs])
+def encode(outputs: Sequence[RewardOutput], logged: list[tuple[str, str, Any]] | None = None) -> bytes:
+    """Outputs from a worker, as plain data, and what the reward logged for the trainer."""
+    said = write_plain(([_plain(output) for output in outputs], logged or None))
+    if logged:
+        logged.clear()
+    return said
 
 
 def write_plain(value: Any) -> bytes:
@@ -79,9 +95,13 @@ def read_plain(data: bytes) -> Any:
     return _PlainUnpickler(io.BytesIO(data)).load()
 
 
-def decode(data: bytes) -> list[RewardOutput]:
-    """Outputs that a worker sent. Nothing but plain data is accepted."""
-    return [_output(value) for value in read_plain(data)]
+def decode(data: bytes, context: Mapping[str, Any] | None = None) -> list[RewardOutput]:
+    """Outputs that a worker sent. Nothing but plain data is accepted. What was logged goes to the context's loggers."""
+    values, logged = read_plain(data)
+    for logger, name, value in logged or ():
+        if logger in ("log_extra", "log_metric") and context and (log := context.get(logger)) is not None:
+            log(name, value)
+    return [_output(value) for value in values]
 
 
 def _plain(o: RewardOutput) -> tuple[Any, ...]:
@@ -160,12 +180,14 @@ def _payload(rows: Sequence[Trajectory], step: int | None) -> Callable[[], bytes
     return make
 
 
-def read(reply: bytes | Death, order: Order, rows: Sequence[Trajectory], quarantine: Quarantine) -> list[RewardOutput]:
+def read(
+    reply: bytes | Death, order: Order, rows: Sequence[Trajectory], quarantine: Quarantine, context: Any = None
+) -> list[RewardOutput]:
     """What came of an order, as outputs: a number for each row, or what its worker died of."""
     if isinstance(reply, Death):
         return _mourn(reply, order, rows, quarantine)
     with (boundary := Boundary()):
-        outputs = decode(reply)
+        outputs = decode(reply, context)
         if len(outputs) == len(rows):
             return outputs
     why = f"reward {order.reward.name!r}: its worker sent what cannot be read: {boundary.error}"

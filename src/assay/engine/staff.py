@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,9 @@ from assay.reward import RewardFunction, call_of
 
 _MOST_POOLS: Final = 4
 """Pools that are kept warm at once; the one that was not used for longest is closed first."""
+
+_LINUX: Final = platform.system() == "Linux"
+"""Workers are watched and ended by means that only Linux has (pidfd, PR_SET_PDEATHSIG, /proc)."""
 
 log = logging.getLogger("assay")
 
@@ -36,7 +40,7 @@ class Terms:
 
     def remote(self, reward: RewardFunction) -> bool:
         """Whether a reward runs in worker processes."""
-        if self.workers == 0 or remote.in_worker:
+        if self.workers == 0 or remote.in_worker or not _LINUX:
             return False
         if reward.contract.workers or reward.contract.memory_mb:
             return True
@@ -52,7 +56,8 @@ class Terms:
             return f"in {self.size()} worker processes, {deadline} ({why})"
         if call_of(reward).is_async:
             return f"awaited in this process, {reward.contract.concurrency} at a time, {deadline}"
-        cut = "" if limit is None else f"; its deadline of {limit:g} s is not enforced without workers"
+        no = "without workers" if _LINUX else "on this system, where there are no workers"
+        cut = "" if limit is None else f"; its deadline of {limit:g} s is not enforced {no}"
         return f"in this process{cut}"
 
     def size(self) -> int:

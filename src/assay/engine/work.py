@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -145,7 +146,7 @@ def _stored(text: str) -> RewardOutput:
 
 
 def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None:
-    """What the reward reads of a row, as bytes; None where that cannot be told from what it is not."""
+    """A hash of what the reward reads of a row; None where that cannot be told from what it is not."""
     named = reward.contract.inputs
     if named is None and not call.plain and not call.rest:
         named = _parameters(call, t)
@@ -155,7 +156,8 @@ def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None
     else:
         everything = [ARGUMENTS[name](t) if name in ARGUMENTS else t.metadata.get(name) for name in named]
     try:
-        return json.dumps(everything, sort_keys=True).encode("utf-8", "surrogatepass")
+        text = json.dumps(everything, sort_keys=True)  # plain ASCII: what else there is, is escaped
+        return hashlib.blake2b(text.encode(), digest_size=20).digest()
     except (TypeError, ValueError, RecursionError):
         return None
 

@@ -1,6 +1,6 @@
 """How a question becomes a request and a reply becomes a verdict, in each of the four ways of reading.
 
-Which ways a server has is asked once, with a harmless question, and in the order of trust; what a server takes and
+Which ways a server has is asked once, about a harmless response, and in the order of trust; what a server takes and
 then ignores (some ignore log-probabilities, or schemas) is found out there, and not on a response's account.
 """
 
@@ -17,7 +17,7 @@ from assay.llm.client import Call, Json, Refused, Reply
 from assay.llm.judge_model import CONTROL, Answer, JudgeModel, Prompt, Read
 from assay.llm.limits import Budget
 from assay.llm.prompt import letters
-from assay.llm.question import Question, Verdict, yes_no
+from assay.llm.question import Question, Verdict
 from assay.llm.read import (
     Unreadable,
     decisions_question,
@@ -33,7 +33,6 @@ from assay.llm.read import (
 )
 
 _UNSUPPORTED = frozenset({400, 404, 405, 415, 422, 501})
-_PROBE = [yes_no("Is 2 a number?", "probe")]
 CONTROL_SECONDS = 60.0
 """How long a judge that answered the harmless question counts as sound."""
 
@@ -42,7 +41,7 @@ async def ask_once(
     judge: JudgeModel, prompt: Prompt, questions: Sequence[Question], sample: int, control: bool = False
 ) -> Answer:
     """One verdict on each question; asked again where the reply cannot be read."""
-    way = judge._way or await _find_way(judge)
+    way = judge._way or await _find_way(judge, questions[0])
     salt = f"control {int(time.monotonic() / CONTROL_SECONDS)}" if control else f"{sample}"
     problem: Unreadable | None = None
     calls: list[dict[str, Any]] = []
@@ -58,7 +57,7 @@ async def ask_once(
     raise problem
 
 
-async def _find_way(judge: JudgeModel) -> Read:
+async def _find_way(judge: JudgeModel, question: Question) -> Read:
     if judge.read != "auto":
         judge._way = judge.read
         return judge.read
@@ -66,7 +65,7 @@ async def _find_way(judge: JudgeModel) -> Read:
     for way in ways:
         talk = _Talk(judge, CONTROL, "probe", [])
         try:
-            await _WAYS[way](talk, _PROBE)
+            await _WAYS[way](talk, [question])
         except Refused as error:
             if error.status not in _UNSUPPORTED:
                 raise

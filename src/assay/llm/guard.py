@@ -28,6 +28,8 @@ class Guard:
     """Leave out passages that speak to the judge."""
     fence: bool = True
     """Put the response between markers that it cannot contain."""
+    tell: bool = False
+    """Tell the judge what was taken out. Off: such a note moved a small judge's verdict more than the attack did."""
     max_chars: int = 24_000
     """Characters of a response that are shown; the middle of a longer one is left out."""
     reasoning_end: str = ""
@@ -42,7 +44,7 @@ class Guarded:
     nothing: str = ""
     """Why there is nothing to judge; empty where there is."""
     notes: list[str] = field(default_factory=list[str])
-    """What was done to it, for the judge and for the record."""
+    """What was done to it, in words for the judge; the record has it in `report`."""
     report: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -64,6 +66,8 @@ def guarded(guard: Guard, response: str, prompt: str = "", reference: str = "") 
         done.notes.append(f"{cut} characters in its middle left out")
         done.report["characters_cut"] = cut
     done.nothing = _why_nothing(guard, done.text, reference)
+    if not guard.tell:
+        done.notes.clear()
     return done
 
 

@@ -19,7 +19,7 @@ from assay.errors import ConfigError, InfraError, RewardError, did_you_mean
 from assay.llm.client import Endpoint, Refused
 from assay.llm.limits import Budget
 from assay.llm.prompt import letters
-from assay.llm.question import Question, Verdict, yes_no
+from assay.llm.question import Question, Verdict
 from assay.llm.read import Unreadable
 from assay.llm.secret import Secret
 
@@ -226,7 +226,7 @@ class JudgeModel:
     async def judge(self, prompt: Prompt, questions: Sequence[Question]) -> Answer:
         """The judge's verdicts, with the blame settled where there are none.
 
-        A reply that cannot be read is `Unscorable` when the same judge answers a harmless question at that time, and
+        A reply that cannot be read is `Unscorable` when the same judge judges a harmless response at that time, and
         an `InfraError` when it does not: then the judge is broken, and no response may pay for it.
         """
         try:
@@ -235,29 +235,29 @@ class JudgeModel:
             if isinstance(error, Refused) and error.status not in (400, 413, 422):
                 self.usage.infra += 1
                 raise
-            if await self._is_sound():
+            if await self._is_sound(questions[0]):
                 self.usage.unscorable += 1
                 raise Unscorable(
                     f"the judge {self.model!r} could not be brought to judge this response: {error}"
                 ) from None
             self.usage.infra += 1
             raise InfraError(
-                f"the judge {self.model!r} at {self.base_url} does not answer a harmless question either: {error}. "
+                f"the judge {self.model!r} at {self.base_url} does not judge a harmless response either: {error}. "
                 f"Check the model, read= and max_tokens=."
             ) from None
         except InfraError:
             self.usage.infra += 1
             raise
 
-    async def _is_sound(self) -> bool:
+    async def _is_sound(self, question: Question) -> bool:
         from assay.llm.asking import ask_once
 
         try:
-            await ask_once(self, CONTROL, [yes_no("Is the response a number?", "control")], sample=0, control=True)
+            await ask_once(self, CONTROL, [question], sample=0, control=True)
         except (Unreadable, InfraError):
             return False
         return True
 
 
 CONTROL = Prompt("You check responses.", "Task: What is 2 + 2?\n\nResponse: 4")
-"""A harmless question: a judge that cannot answer it is broken."""
+"""A harmless response: a judge that cannot judge it is broken."""

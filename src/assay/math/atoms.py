@@ -103,6 +103,10 @@ def atom(c: Cursor) -> Node:
     raise Unreadable(f"{token!r} is not understood")
 
 
+def _is_text(token: str) -> bool:
+    return token in WORDS_OF_TEXT or (token.istitle() and token.lower() in WORDS_OF_TEXT)
+
+
 def is_factor_word(c: Cursor, left: Node) -> bool:
     """Whether the word here is a factor, and no unit and no text."""
     token = c.peek()
@@ -118,7 +122,7 @@ def is_factor_word(c: Cursor, left: Node) -> bool:
         return True
     if c.i in c.upright or is_unit_word(token):
         return False
-    return bool(_split_function(token)) or (len(token) <= 3 and token not in WORDS_OF_TEXT) or token.isupper()
+    return bool(_split_function(token)) or (len(token) <= 3 and not _is_text(token)) or token.isupper()
 
 
 def word(c: Cursor) -> Node:
@@ -139,19 +143,15 @@ def word(c: Cursor) -> Node:
     split = _split_function(token)
     if split:
         c.i -= 1
-        c.t[c.i : c.i + 1] = list(split)
-        c.n += 1
+        c.split(split)
         return word(c)
-    if len(token) > 4 or token in WORDS_OF_TEXT or not token.isascii() or (len(token) > 2 and c.n == 1):
+    if len(token) > 4 or _is_text(token) or not token.isascii() or (len(token) > 2 and c.n == 1):
         raise Unreadable(f"{token!r} is a word")
     if len(token) == 4 and not token.isupper():
         raise Unreadable(f"{token!r} is a word")
-    factors: list[Node] = [Sym(letter) for letter in token[:-1]]
-    factors.append(name(c, token[-1]))
-    node = factors[0]
-    for factor in factors[1:]:
-        node = Op("*", (node, factor))
-    return node
+    c.i -= 1
+    c.split(token)  # several variables side by side: an exponent belongs to the last
+    return word(c)
 
 
 def _split_function(token: str) -> tuple[str, str] | None:
@@ -163,12 +163,18 @@ def _split_function(token: str) -> tuple[str, str] | None:
     return None
 
 
+_INVERSE_OF = ["^", "{", "-", "1", "}", "("]
+
+
 def name(c: Cursor, letter: str) -> Node:
     """A variable with its primes and its index, and what it is applied to."""
     while c.peek() == "'":
         letter += c.take()
     if c.peek() == "_":
         return _indexed(c, letter)
+    if letter in "fgh" and c.t[c.i : c.i + 6] == _INVERSE_OF:
+        c.i += 5
+        return _applied(c, letter + "^-1")
     if c.peek() == "(" and (letter in "fgh" or letter[0].isupper() or letter[-1] == "'"):
         return _applied(c, letter)
     return Sym(letter)

@@ -14,7 +14,7 @@ from assay.math.matrices import work_out
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
 from assay.math.scalars import scalars
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, is_number, walk
 
 
 def same(gold: Node, answer: Node, near: Closeness) -> Decision:
@@ -212,7 +212,7 @@ def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
 def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
     left = value_of(gold) if isinstance(gold, Relation) else gold
     right = value_of(answer) if isinstance(answer, Relation) else answer
-    if right is None and isinstance(answer, Relation) and isinstance(gold, Num):
+    if right is None and isinstance(answer, Relation) and is_number(gold):
         right = _stated_total(answer)
     if left is None or right is None:
         if isinstance(gold, Group) or isinstance(answer, Group):
@@ -226,7 +226,7 @@ def _stated_total(answer: Relation) -> Node | None:
     """The number that an answer such as `m + n = 49` states."""
     first, last = answer.sides[0], answer.sides[-1]
     named = isinstance(first, Op) and first.op == "+" and all(is_name(n) for n in first.args)
-    return last if named and isinstance(last, Num) and set(answer.signs) == {"="} else None
+    return last if named and is_number(last) and set(answer.signs) == {"="} else None
 
 
 def _lists_of_relations(gold: Node, answer: Node, near: Closeness) -> Decision:

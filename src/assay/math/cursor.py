@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from assay.math.lex import Tokens
@@ -64,6 +64,14 @@ class Cursor:
         """Step over a token that must be here."""
         if not self.accept(token):
             raise Unreadable(f"{token!r} expected, {self.peek()!r} found")
+
+    def split(self, parts: Sequence[str]) -> None:
+        """Put several tokens in the place of the one here."""
+        more, here = len(parts) - 1, self.i
+        self.t[here : here + 1] = parts
+        self.n += more
+        self.upright = {k + more if k > here else k for k in self.upright}
+        self.spaced = {k + more if k > here else k for k in self.spaced}
 
     def enter(self) -> None:
         """Go one level deeper; every caller leaves again."""

@@ -17,7 +17,8 @@ from typing import NamedTuple, cast
 
 from assay.math import precise
 from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
-from assay.math.limits import MOST_EXPONENT_BITS, MOST_WORK, TooLarge, Unreadable
+from assay.math.limits import MOST_EXPONENT_BITS, MOST_STEPS, TooLarge, Unreadable
+from assay.math.meter import charge
 from assay.math.precise import Value
 from assay.math.tree import Node, Num, Op, Sym, has, variables
 
@@ -122,8 +123,12 @@ def _remembered(node: Node, point: int, units: Units, digits: int) -> tuple[Valu
     known = node.memo.get(key)
     if known is None:
         at = Point(point, degrees=units.degrees, decadic=units.decadic)
-        known = node.memo[key] = (precise.simple(evaluate(node, at)), at.absorbed)
-    return cast("tuple[Value, bool]", known)
+        value = precise.simple(evaluate(node, at))
+        node.memo[key] = (value, at.absorbed, at.cost)
+        return value, at.absorbed
+    value, absorbed, cost = cast("tuple[Value, bool, int]", known)
+    charge(cost)  # counted as often as it is used: what was asked before does not change the verdict
+    return value, absorbed
 
 
 def _digits(v: Value) -> int:
@@ -170,7 +175,7 @@ def _rational(node: Node) -> int | None:
 
 def _residue(node: Node, work: list[int]) -> int:
     work[0] += 1
-    if work[0] > MOST_WORK:
+    if work[0] > MOST_STEPS:
         raise _NotRational
     if isinstance(node, Num):
         v = node.value

@@ -14,7 +14,8 @@ from decimal import Decimal, DecimalException
 from fractions import Fraction
 
 from assay.math import precise
-from assay.math.limits import LARGEST_FACTORIAL, MOST_TERMS, MOST_WORK, TooLarge, Unreadable
+from assay.math.limits import LARGEST_FACTORIAL, MOST_STEPS, MOST_TERMS, TooLarge, Unreadable
+from assay.math.meter import charge
 from assay.math.precise import Complex, Value
 from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Sym
 
@@ -33,6 +34,9 @@ class Point:
     absorbed: bool = False
     """Whether a summand was too small to be seen at this precision."""
     work: int = 0
+    """Steps taken."""
+    cost: int = 0
+    """Work done, in units of about a microsecond."""
 
     def variable(self, name: str) -> Value:
         """The value of a variable here."""
@@ -60,15 +64,18 @@ class NeedsIntegers(Exception):
 
 def evaluate(node: Node, at: Point) -> Value:
     """The value of an expression."""
+    before = at.work
     try:
         return _value(node, at)
     except (DecimalException, ZeroDivisionError, OverflowError, ValueError) as error:
         raise TooLarge(f"it cannot be worked out: {type(error).__name__}") from None
+    finally:
+        at.cost += at.work - before
 
 
 def _value(node: Node, at: Point) -> Value:
     at.work += 1
-    if at.work > MOST_WORK:
+    if at.work > MOST_STEPS:
         raise TooLarge("an expression that takes too much work")
     if isinstance(node, Num):
         return precise.bounded(node.value)
@@ -77,10 +84,22 @@ def _value(node: Node, at: Point) -> Value:
     if isinstance(node, Op):
         rule = RULES.get(node.op)
         if rule is not None:
+            if node.op in _DEAR:
+                digits = precise.precision()
+                dear = digits // 4 + digits * digits // 500
+                at.cost += dear
+                charge(dear)
             return rule(node.args, at)
     if isinstance(node, Quantity) and node.unit == ("%",):
         return precise.divide(_value(node.value, at), 100)
     raise Unreadable(f"{getattr(node, 'op', type(node).__name__)} has no value")
+
+
+_DEAR = frozenset(
+    {"^", "root", "log", "ln", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "asin", "acos"}
+    | {"atan", "acot", "asec", "acsc", "asinh", "acosh", "atanh", "!", "!!", "binom", "perm"}
+)
+"""Operations that take much longer than an addition, and the longer the more digits there are."""
 
 
 def _symbol(name: str, at: Point) -> Value:
@@ -89,7 +108,7 @@ def _symbol(name: str, at: Point) -> Value:
     if name in at.bound:
         return at.bound[name]
     if name == "e":
-        return Decimal(1).exp()
+        return precise.e()
     if name == "i":
         return Complex(Decimal(0), Decimal(1))
     if name == "oo" or name in ("Reals", "..."):
@@ -373,7 +392,7 @@ RULES: dict[str, Callable[[Args, Point], Value]] = {
     "ceil": lambda args, at: -precise.floor(precise.negate(_value(args[0], at))),
     "max": _extreme(1),
     "min": _extreme(-1),
-    "gcd": lambda args, at: precise.common_divisor(*(_value(a, at) for a in args)),
+    "gcd": lambda args, at: math.gcd(*(_natural(a, at) for a in args)),
     "deg": _degrees,
     "sum": _series(0, precise.add),
     "prod": _series(1, precise.multiply),

@@ -38,7 +38,7 @@ def function(c: Cursor, fn: str) -> Node:
 
 
 def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
-    if (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
+    if not args or (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
         raise Unreadable(f"{fn} of {len(args)} values")
     if fn == "sqrt":
         return Op("root", (args[0], Num(2)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assay.math.reading import Reading
 from assay.math.verdict import DEFAULT, Options, Verdict, judge, read_gold
@@ -78,11 +79,25 @@ def _rival(found: FinalAnswer, gold: str, options: Options) -> str:
     return ""
 
 
+_WORKED = ("\\boxed", "\\fbox", "####", "</answer>", "nswer")
+"""What marks a gold that is a worked solution, and no bare answer."""
+
+
+@lru_cache(maxsize=4096)
+def stated_answer(gold: str) -> str:
+    """The answer that a gold states: itself, or what stands at the end of a worked solution."""
+    if any(mark in gold for mark in _WORKED):
+        found = final_answer(gold)
+        if found is not None and found.stated:
+            return found.text.strip()
+    return gold.strip()
+
+
 def correct(response: str, gold: str) -> bool:
     """The shortest form: is the response right?"""
-    return grade(response, (gold,)).correct
+    return grade(response, (stated_answer(gold),)).correct
 
 
 def tolerant(response: str, gold: str) -> bool:
     """As `correct`, with one per cent of tolerance for real numbers."""
-    return grade(response, (gold,), Options(tolerance=0.01)).correct
+    return grade(response, (stated_answer(gold),), Options(tolerance=0.01)).correct

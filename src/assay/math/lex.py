@@ -44,8 +44,8 @@ _REST = (
     r"|\s+"
     r"|\*\*|<=|>=|!=|==|=<|:=|->|=>|\.\.\.|."
 )
-_TOKEN = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
-_UNGROUPED = re.compile(rf"(?<![\d.])\d{{1,3}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_TOKEN = re.compile(rf"(?<![\d.])[1-9]\d{{0,2}}(?:{_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
+_UNGROUPED = re.compile(rf"(?<![\d.])[1-9]\d{{0,2}}(?:{_BARE_SPLITS}\d{{3}})+(?!\d)(?:\.\d+)?{_REST}", re.S)
 _SPLIT = re.compile(_SPLITS)
 _TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")

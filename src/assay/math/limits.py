@@ -20,8 +20,10 @@ LARGEST_FACTORIAL = 3_000
 """The factorial of a larger number is not computed."""
 MOST_TERMS = 200
 """A sum or a product of more terms is not added up."""
-MOST_WORK = 4_000
-"""Steps of evaluation that one comparison may take in all, each of them bounded."""
+MOST_STEPS = 4_000
+"""Steps that one evaluation may take."""
+MOST_WORK = 50_000
+"""Work that one comparison may take in all, in units of about a microsecond."""
 
 
 class TooLarge(Exception):

@@ -210,6 +210,7 @@ SIGNS = {
     "\\ratio": ":",
     "\\tan": "tan",
     "percent": "%",
+    "pct": "%",
     "percentage": "%",
     "\\percent": "%",
     "\\pounds": "£",

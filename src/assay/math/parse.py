@@ -97,9 +97,14 @@ def _grouped(rows: list[list[Node]], joins: set[str]) -> Node:
     return row[0] if len(row) == 1 else Group("list", tuple(row), join)
 
 
+_ROUGHLY = frozenset({"approximately", "about", "roughly", "nearly", "around", "approx"})
+
+
 def item(c: Cursor) -> Node:
     """One value, equation or inequality, with its currency and its unit."""
     sign = ""
+    if c.t[c.i] in _ROUGHLY:
+        c.i += 1
     token = c.t[c.i]
     if token in CURRENCIES and c.peek(1):
         sign = CURRENCIES[c.take()]
@@ -238,6 +243,10 @@ def product(c: Cursor) -> Node:
         elif token in ("\\bmod", "\\pmod", "\\mod", "mod"):
             c.i += 1
             left = Op("mod", (left, argument(c, whole=True)))
+        elif token == "(" and c.t[c.i + 1] == "mod":
+            c.i += 2
+            left = Op("mod", (left, total(c)))
+            c.expect(")")
         elif starts_factor(c, left):
             left = mixed(c, left) or Op("*", (left, power(c)))
         else:

@@ -12,6 +12,8 @@ _LABEL = re.compile(
     r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
     r"\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
 )
+_MARKED = re.compile(r"[,;\s]*(?<![\w^])\([a-h]\)\s*")
+"""`(a)`, `(b)` and so on where each begins a part."""
 _MOST = 12
 
 
@@ -19,6 +21,7 @@ def parts(text: str) -> list[str]:
     """The parts without their labels; empty where there are no several parts, or none has a label."""
     if len(text) > 600 or "\\begin" in text:
         return []
+    text = _MARKED.sub(";", text) if len(_MARKED.findall(text)) > 1 else text
     pieces = [p for p in map(str.strip, _SPLIT.split(_SPACES.sub(" ", text).strip().rstrip("."))) if p]
     if not 2 <= len(pieces) <= _MOST:
         return []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, isqrt
+from math import isqrt
 from typing import TypeAlias
 
 from assay.math.limits import MOST_BITS, TooLarge, Unreadable
@@ -233,6 +233,17 @@ def pi() -> Decimal:
     return +_pi(precision())
 
 
+@lru_cache(maxsize=32)
+def _e(digits: int) -> Decimal:
+    with decimal.localcontext(context(digits)):
+        return Decimal(1).exp()
+
+
+def e() -> Decimal:
+    """e to the working precision."""
+    return _e(precision())
+
+
 def exp(z: Value) -> Value:
     """e to the z."""
     if isinstance(z, Complex):
@@ -352,13 +363,16 @@ def atan(z: Value) -> Value:
 
 
 def asin(z: Value) -> Value:
-    """The inverse sine of a number between -1 and 1."""
-    d = to_decimal(z)
-    if abs(d) > 1:
-        raise Unreadable("an inverse sine outside [-1, 1]")
-    if abs(d) == 1:
-        return d * pi() / 2
-    return atan_real(d / (1 - d * d).sqrt())
+    """The principal inverse sine."""
+    if not isinstance(z, Complex):
+        d = to_decimal(z)
+        if abs(d) == 1:
+            return d * pi() / 2
+        if abs(d) < 1:
+            return atan_real(d / (1 - d * d).sqrt())
+    i = Complex(Decimal(0), Decimal(1))
+    inside = add(multiply(i, z), root(add(1, negate(multiply(z, z))), 2))
+    return negate(multiply(i, ln(inside)))
 
 
 def floor(v: Value) -> int:
@@ -372,10 +386,3 @@ def floor(v: Value) -> int:
     if abs(d - nearest) < Decimal(10) ** (15 + max(d.adjusted(), 0) - precision()):
         return int(nearest)
     return int(d.to_integral_value(decimal.ROUND_FLOOR))
-
-
-def common_divisor(*values: Value) -> int:
-    """The greatest common divisor of integers."""
-    if not all(isinstance(v, int) for v in values):
-        raise Unreadable("a common divisor of what are no integers")
-    return gcd(*values)  # type: ignore[arg-type]

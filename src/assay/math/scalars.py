@@ -108,6 +108,8 @@ def _ratios(gold: Node, answer: Node) -> Decision:
     a, b = _ratio_parts(gold), _ratio_parts(answer)
     if a is None or b is None or len(a) != len(b):
         return Decision(False, "a ratio against something else")
+    if any(isinstance(n, Num) and not n.value for n in (*a, *b)):  # a time of day such as 12:00, and no proportion
+        return Decision(all(equal(x, y) for x, y in zip(a, b, strict=True)), "part by part")
     for k in range(1, len(a)):
         if not equal(Op("*", (a[0], b[k])), Op("*", (b[0], a[k]))):
             return Decision(False, "ratios")

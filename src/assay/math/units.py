@@ -13,6 +13,8 @@ length      km kilometer kilometre kilometers kilometres =1000
 length      cm centimeter centimetre centimeters centimetres =1/100
 length      mm millimeter millimetre millimeters millimetres =1/1000
 length      μm um micrometer micrometers micron microns =1/1000000
+length      \\AA Å angstrom angstroms =1/10000000000
+length      \\AA Å angstrom angstroms =1/10000000000
 length      nm nanometer nanometers nanometre nanometres =1/1000000000
 length      in inch inches =127/5000
 length      ft foot feet =381/1250
@@ -144,10 +146,12 @@ def unit_follows(c: Cursor, left: Node) -> bool:
     token = c.peek()
     if not token.isascii():
         return True
-    if not (token[:1].isalpha() or token in ("\\mu", "\\Omega")) or not _plain_value(left):
+    if not (token[:1].isalpha() or token in ("\\mu", "\\Omega", "\\AA")) or not _plain_value(left):
         return False
     if len(token) > 1 and (is_unit_word(token) or len(token) > 3):
         return True
+    if len(token) == 3 and token.islower() and c.i in c.spaced and c.i == c.n - 1:
+        return True  # `1/2 cup`
     if token in _GLUED and isinstance(left, Num) and _unit_to_the_end(c):
         return True
     if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):
@@ -169,7 +173,7 @@ def _unit_to_the_end(c: Cursor) -> bool:
     k = c.i
     while k < c.n and (
         c.t[k] in UNITS
-        or (len(c.t[k]) > 1 and c.t[k].isalpha())
+        or (c.t[k].isalpha() and (len(c.t[k]) > 1 or (k > c.i and c.t[k].isupper())))
         or c.t[k] in ("/", "^", "{", "}", "-", "*", "2", "3", "1", "4")
     ):
         k += 1
@@ -199,7 +203,7 @@ def take_unit(c: Cursor) -> tuple[str, ...]:
             c.i = start
             return ()
         c.i += 1
-    if not any(w[:1].isalpha() or w in ("\\mu", "\\Omega", "Ω") for w in words):
+    if not any(w[:1].isalpha() or w in ("\\mu", "\\Omega", "\\AA", "Ω") for w in words):
         c.i = start
         return ()
     return tuple(words)
@@ -207,7 +211,8 @@ def take_unit(c: Cursor) -> tuple[str, ...]:
 
 def _measured(c: Cursor) -> bool:
     """`3 hours and 20 minutes`."""
-    return c.peek(1)[:1].isdecimal() and is_unit_word(c.peek(2)) and c.i > 0 and is_unit_word(c.t[c.i - 1])
+    before, after = c.t[c.i - 1], c.peek(2)
+    return c.peek(1)[:1].isdecimal() and is_unit_word(after) and is_unit_word(before) and before != after
 
 
 def _is_unit_token(token: str) -> bool:

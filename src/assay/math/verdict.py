@@ -14,6 +14,7 @@ from typing import Literal
 
 from assay.math.compare import Closeness, Decision, same
 from assay.math.limits import TooLarge, Unreadable
+from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity
@@ -84,6 +85,7 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
     """The verdict on an answer that is already read."""
     if answer.text == gold.text and gold.text:
         return Verdict(True, "the same text", gold, gold)
+    start()
     decision = _decide(answer, gold, options)
     if decision.same is None:
         return Verdict(False, "undecided", answer, gold)
@@ -108,6 +110,8 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
             g, a = gold.ungrouped(), answer.ungrouped()
             if g is not None and a is not None and _by_value(g, a, options).same:
                 return Decision(True, decision.rule)
+        if _with_decimal_comma(answer, gold, options):
+            return Decision(True, "a decimal comma")
         if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
             return Decision(True, "exponents without braces")
         return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
@@ -126,6 +130,19 @@ def _in_parts(answer: Reading, gold: Reading, options: Options, otherwise: Decis
     if options.form == "any" and same_parts(gold.text, answer.text, same_text):
         return Decision(True, "part by part")
     return otherwise
+
+
+_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+
+def _with_decimal_comma(answer: Reading, gold: Reading, options: Options) -> bool:
+    """`2,74` against 2.74: one of the two with a comma, the other with a point."""
+    texts = [r.text.replace("{,}", ",").strip() for r in (gold, answer)]
+    commas = [bool(_COMMA.fullmatch(t)) for t in texts]
+    if commas[0] == commas[1] or "." not in texts[commas[0]]:
+        return False
+    g, a = (Reading(t.replace(",", ".") if c else t).node for t, c in zip(texts, commas, strict=True))
+    return g is not None and a is not None and _by_value(g, a, options).same is True
 
 
 def _loosely(answer: Reading, gold: Reading, options: Options) -> bool:

@@ -56,7 +56,7 @@ class Feeder:
         return min(ahead, MOST_AHEAD, max(1, math.ceil(len(self.queue) / takers)))
 
     def _feed_one(self, hand: Hand, count: int) -> None:
-        tickets: list[tuple[int, bytes]] = []
+        tickets: list[tuple[int, bytes, bytes]] = []
         while count > 0 and self.queue and (hand.bytes_out < MOST_BYTES or not hand.sent):
             task = self.queue.popleft()
             body = task.payload()
@@ -64,10 +64,9 @@ class Feeder:
                 for leg in task.left:
                     task.settle(leg, body)
                 continue
-            legs = bytes(task.left)
             hand.sent[self.tickets] = task
             hand.bytes_out += len(body)
-            tickets.append((self.tickets, bytes([len(legs)]) + legs + body))
+            tickets.append((self.tickets, bytes(task.left), body))
             self.tickets = (self.tickets + 1) % NOTE
             count -= 1
         if tickets:

@@ -8,8 +8,10 @@ import os
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Literal
 
 from assay.pool.page import Page, frames, new_page_file
@@ -73,9 +75,11 @@ class Hand:
         self.retired = False
         self.doom: tuple[int, int, Death] | None = None
         self.tail = b""
-        self._in, self._out = bytearray(), bytearray()
+        self._in = bytearray()
+        self._out: deque[memoryview] = deque()
         self.rows, self._worker_rows = socket.socketpair()
         self.rows.setblocking(False)
+        self.rows.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PIPE)
         self.tickets, self._tickets_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.out, self._worker_out = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.out, False)
@@ -94,26 +98,31 @@ class Hand:
         os.close(self._page_fd)
         os.close(self._worker_out)
 
-    def send(self, tickets: list[tuple[int, bytes]]) -> None:
-        """Send rows, each with its ticket; the caller has put them in `sent`."""
-        for number, body in tickets:
-            self._out += ITEM.pack(len(body), number)
-            self._out += body
+    def send(self, tickets: list[tuple[int, bytes, bytes]]) -> None:
+        """Send rows, each with its ticket and its legs; the caller has put them in `sent`."""
+        for number, legs, body in tickets:
+            size = 1 + len(legs) + len(body)
+            self._out.append(memoryview(ITEM.pack(size, number) + bytes([len(legs)]) + legs))
+            if body:
+                self._out.append(memoryview(body))
         self.flush()
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._tickets_in, b"".join(TICKET.pack(number) for number, _ in tickets))
+            os.write(self._tickets_in, b"".join(TICKET.pack(number) for number, _, _ in tickets))
 
     def flush(self) -> bool:
         """Write what the socket takes; whether nothing is left."""
         while self._out:
             try:
-                count = self.rows.send(memoryview(self._out)[: 1 << 18])
+                count = self.rows.sendmsg(list(islice(self._out, 64)))
             except BlockingIOError:
                 return False
             except OSError:  # it is dead; its rows come back when it is buried
                 self._out.clear()
                 return True
-            del self._out[:count]
+            while count and count >= len(self._out[0]):
+                count -= len(self._out.popleft())
+            if count:
+                self._out[0] = self._out[0][count:]
         return True
 
     @property

@@ -21,8 +21,8 @@ SCORES = ("all", "fraction", "weighted")
 class CodeReward(RewardFunction):
     """1 when the response's program passes its tests, 0 when a test fails or there is no program.
 
-    The tests are in `metadata["tests"]` (or the ground truth), in any of the shapes of docs/code.md. The program runs in
-    a sandbox, apart from the expected values; where none holds on this machine, nothing is run.
+    The tests are in `metadata["tests"]` (or the ground truth), in any of the shapes of docs/code.md. The program runs
+    in a sandbox, apart from the expected values; where none holds on this machine, nothing is run.
 
     Example:
         >>> reward = CodeReward(workers=1)
@@ -38,10 +38,10 @@ class CodeReward(RewardFunction):
     contract = Contract(cost=5.0)
 
     score: Literal["all", "fraction", "weighted"] = "all"
-    """All or nothing; the fraction of tests passed; or of their weights (a case's `weight`, or the task's `weights`)."""
+    """All or nothing; the fraction of tests passed; or of their weights (a case's, or the task's `weights`)."""
     language: str = "python"
     form: str = "auto"
-    """Which of a task's forms of tests: cases, stdio, check, asserts, unittest, pytest; auto: the first in that order."""
+    """Which of a task's forms of tests: cases, stdio, check, asserts, unittest, pytest; auto: the first there is."""
     join_blocks: bool = False
     """Run all code blocks of the response one after the other, not the last."""
     time_limit_s: float = 5.0
@@ -64,7 +64,8 @@ class CodeReward(RewardFunction):
             raise ConfigError(f"score is one of {', '.join(SCORES)}; found {self.score!r}.")
         if self.time_limit_s <= 0 or self.memory_mb < 64:
             raise ConfigError(
-                f"needed time_limit_s above 0 and memory_mb of at least 64; found {self.time_limit_s} and {self.memory_mb}."
+                f"needed time_limit_s above 0 and memory_mb of at least 64; "
+                f"found {self.time_limit_s} and {self.memory_mb}."
             )
 
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:

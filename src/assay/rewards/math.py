@@ -16,7 +16,7 @@ from typing import Any, cast
 from assay.contract import Contract
 from assay.errors import ConfigError
 from assay.math.compare import unwrap
-from assay.math.grade import Grade, grade_answer
+from assay.math.grade import Grade, grade_answer, stated_answer
 from assay.math.reading import Reading
 from assay.math.relations import value_of
 from assay.math.scalars import number
@@ -29,16 +29,13 @@ from assay.types import RewardOutput, Trajectory
 
 # -- the gold --------------------------------------------------------------------------------------------------------
 
-_WORKED = ("\\boxed", "\\fbox", "####", "</answer>", "nswer")
-"""What marks a ground truth that is a worked solution, and no bare answer."""
-
 
 def gold_answers(truth: Any) -> tuple[str, ...]:
     """The acceptable answers that a ground truth states: one, several, or those at the end of worked solutions."""
     if truth is None:
         return ()
     if isinstance(truth, str):
-        answer = _stated(truth)
+        answer = stated_answer(truth)
         return (answer,) if answer else ()
     if isinstance(truth, Mapping):
         row = cast("Mapping[str, Any]", truth)
@@ -48,14 +45,6 @@ def gold_answers(truth: Any) -> tuple[str, ...]:
     if isinstance(truth, list | tuple):
         return tuple(answer for item in cast("Sequence[Any]", truth) for answer in gold_answers(item))
     return (str(truth),)
-
-
-def _stated(text: str) -> str:
-    if any(mark in text for mark in _WORKED):
-        found = final_answer(text)
-        if found is not None and found.stated:
-            return found.text.strip()
-    return text.strip()
 
 
 def _unreadable(golds: Sequence[str]) -> str:

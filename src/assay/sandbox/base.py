@@ -68,7 +68,9 @@ class Isolation:
     """Which layers held a program."""
 
     tier: int
-    """1 namespaces, Landlock and seccomp; 2 Landlock and seccomp; 3 seccomp without files; 4 WebAssembly; 0 elsewhere."""
+    """1 namespaces, Landlock and seccomp; 2 Landlock and seccomp; 3 seccomp without files; 4 WebAssembly; 0
+    elsewhere.
+    """
     name: str
     landlock: int = 0
     namespaces: bool = False

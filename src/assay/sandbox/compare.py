@@ -1,7 +1,7 @@
 """Is what the candidate returned what was expected? Plain data against plain data, in the trainer.
 
-Both sides are in the tagged form of `inside.wire`, and stay in it: nothing of the candidate's is rebuilt before its size
-has been seen to be the expected one, so that no returned value can keep the trainer busy.
+Both sides are in the tagged form of `inside.wire`, and stay in it: nothing of the candidate's is rebuilt before its
+size has been seen to be the expected one, so that no returned value can keep the trainer busy.
 """
 
 from __future__ import annotations

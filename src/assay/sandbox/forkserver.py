@@ -1,12 +1,13 @@
 """The trainer's end of one fork server: start it, hand it a job, take the answer.
 
-The handle belongs to the process that made it. Its socket is all that holds the server: when the trainer ends in whatever
-way, the server sees it (by the socket, and by a pidfd of the trainer) and ends with all its children.
+The handle belongs to the process that made it. Its socket is all that holds the server: when the trainer ends in
+whatever way, the server sees it (by the socket, and by a pidfd of the trainer) and ends with all its children.
 """
 
 from __future__ import annotations
 
 import array
+import contextlib
 import errno
 import fcntl
 import json
@@ -156,10 +157,8 @@ class ForkServer:
         """End it now."""
         self.socket.close()
         if os.getpid() == self.owner:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             _reaped(self.pid, 2.0)
         self._drop()
 

@@ -1,7 +1,7 @@
 """How one program is graded: which jobs it takes, and what their records say. Pure but for the jobs it yields.
 
-Each is a generator of jobs (see `pool`). What comes back of the candidate's process is a claim, read as one: a record is
-taken only in its turn, and a value is compared, never trusted. What comes of the tester's process is a verdict.
+Each is a generator of jobs (see `pool`). What comes back of the candidate's process is a claim, read as one: a record
+is taken only in its turn, and a value is compared, never trusted. What comes of the tester's process is a verdict.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ COMMON = words(
 """Imported before the forks: each costs every fork a little, and saves a program that imports it more."""
 MORE = words(
     "cmath numbers hashlib calendar textwrap secrets pprint logging argparse tempfile signal locale zlib base64 pickle "
-    "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna concurrent.futures "
-    "concurrent.futures.thread asyncio multiprocessing.pool subprocess platform csv html urllib.parse colorsys weakref "
-    "sched timeit doctest cProfile tracemalloc"
+    "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna subprocess csv "
+    "concurrent.futures concurrent.futures.thread asyncio multiprocessing.pool platform html urllib.parse colorsys "
+    "weakref sched timeit doctest cProfile tracemalloc"
 )
 """Imported as well where a program can open no file."""
 
@@ -229,7 +229,7 @@ BESIDE = ("site-packages", "dist-packages")
 
 
 def _libraries(whole: bool) -> list[str]:
-    """The standard library, with or without what is installed in its folder, and the libraries that its modules load."""
+    """The standard library, with or without what is installed in its folder, and the libraries it loads."""
     inner = [STANDARD]
     if not whole and any(os.path.isdir(os.path.join(STANDARD, name)) for name in BESIDE):
         inner = [os.path.join(STANDARD, name) for name in sorted(os.listdir(STANDARD)) if name not in BESIDE]

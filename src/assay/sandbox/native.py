@@ -1,7 +1,7 @@
 """C++ and JavaScript, over stdin and stdout, where namespaces let a child execute and a compiler or node is there.
 
-A source is compiled once, in one child, and executed in a fresh one for each input. What a compiler may touch is its own
-empty folder, in namespaces that nothing else is in.
+A source is compiled once, in one child, and executed in a fresh one for each input. What a compiler may touch is its
+own empty folder, in namespaces that nothing else is in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Language:
 LANGUAGES = {
     "cpp": Language(lambda: shutil.which("g++"), ("-O2", "-std=c++17", "-static", "-pipe", "-w"), ".cpp", True),
     # V8 reserves far more addresses than it uses: what counts is what it writes to
-    "javascript": Language(lambda: shutil.which("node"), ("--max-old-space-size=512", "-e"), ".js", False, resource.RLIMIT_DATA),
+    "javascript": Language(
+        lambda: shutil.which("node"), ("--max-old-space-size=512", "-e"), ".js", False, resource.RLIMIT_DATA
+    ),
 }
 
 
@@ -79,9 +81,13 @@ def grade_native(submission: Submission, limits: Limits, namespaces: bool) -> Gr
     if submission.tests.form is not Form.STDIO:
         return _unjudged(f"{submission.language} takes tests of stdin and stdout; these are {submission.tests.form}")
     if not namespaces:
-        return _unjudged(f"{submission.language} needs namespaces (tier 1): a program that is executed is not held without")
+        return _unjudged(
+            f"{submission.language} needs namespaces (tier 1): a program that is executed is not held without"
+        )
     if (tool := language.tool()) is None:
-        return _unjudged(f"{submission.language} needs {'g++' if language.compiled else 'node'}, which is not installed")
+        return _unjudged(
+            f"{submission.language} needs {'g++' if language.compiled else 'node'}, which is not installed"
+        )
     return _NativeGrading(submission, limits, language, tool).run()
 
 

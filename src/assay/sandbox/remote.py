@@ -1,9 +1,9 @@
 """Sandboxes elsewhere, behind the same protocol: SandboxFusion's, Piston's and E2B's ways of speaking HTTP.
 
-A service runs a program and says what it printed. So a function's cases become one program that calls it with each input
-and prints records, and the comparison stays here: the expected values never leave the trainer. Tests that are code
-(asserts, check, unittest, pytest) would have to be in the candidate's process there, where it could rewrite them: they
-are not run, and the report says so.
+A service runs a program and says what it printed. So a function's cases become one program that calls it with each
+input and prints records, and the comparison stays here: the expected values never leave the trainer. Tests that are
+code (asserts, check, unittest, pytest) would have to be in the candidate's process there, where it could rewrite them:
+they are not run, and the report says so.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ class RemoteSandbox:
     def _graded(self, submission: Submission) -> Report:
         isolation = Isolation(0, f"remote: {self.service} at {urlsplit(self.url).netloc}")
         if submission.tests.form not in (Form.CASES, Form.STDIO):
-            reason = f"tests as code ({submission.tests.form}) are not run in a remote sandbox; give cases or stdin/stdout"
+            reason = (
+                f"tests as code ({submission.tests.form}) are not run in a remote sandbox; give cases or stdin/stdout"
+            )
             return Report(unjudged=reason, isolation=isolation)
         if submission.tests.form is Form.CASES and submission.language != "python":
             reason = f"a function in {submission.language} cannot be called; give tests of stdin and stdout"
@@ -205,7 +207,9 @@ def _piston(post: Post, language: str, code: str, stdin: str, limits: Mapping[st
 
 
 def _e2b(post: Post, language: str, code: str, stdin: str, limits: Mapping[str, float]) -> Ran:
-    """POST /execute of E2B's code interpreter: a notebook's cell, so stdin is given to the program as its `sys.stdin`."""
+    """POST /execute of E2B's code interpreter: a notebook's cell, so stdin is given to the program as its
+    `sys.stdin`.
+    """
     if language != "python":
         raise ServiceFailed(f"e2b: no {language} through the code interpreter")
     seconds = limits["total_wall"]

@@ -16,7 +16,9 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def defines(code: str, name: str) -> bool:
-    """Whether a program seems to define a name at its top: cheap, and a guess that only decides what is put before it."""
+    """Whether a program seems to define a name at its top: cheap, and a guess that only decides what is put
+    before it.
+    """
     return re.search(rf"^(async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)}\s*[:=]", code, re.M) is not None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.sandbox.inside import wire
 
-_RUNNER = '''
+_RUNNER = """
 import sys, types
 wire = types.ModuleType("wire")
 exec(_WIRE, wire.__dict__)
@@ -56,7 +56,7 @@ def main():
         except BaseException as error:
             record(i=i, unsaid=type(error).__name__[:80])
 main()
-'''
+"""
 
 
 @functools.cache

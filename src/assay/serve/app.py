@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
-from assay.adapters.lower import needs_groups, part_names, refuse_groups
+from assay.adapters.lower import part_names, refuse_groups
+from assay.engine import needs_groups
 from assay.errors import ConfigError, InputError, require
 from assay.record import to_dict, to_json
 from assay.reward import as_reward
@@ -215,10 +216,15 @@ async def _refuse(send: Any, status: int, said: str, challenge: bytes = b"") -> 
     await send({"type": "http.response.body", "body": json.dumps({"error": said}).encode()})
 
 
-def serve(reward: Any, config: ServeConfig, host: str = "127.0.0.1", port: int = 8000) -> None:
-    """Serve until stopped. What was taken is finished; a host beyond this machine needs a token."""
-    uvicorn = require("uvicorn", "serve", "the reward server")
+def refuse_open_door(host: str, config: ServeConfig) -> None:
+    """A host beyond this machine needs a token."""
     if host not in LOOPBACK and not config.token:
         raise ConfigError(f"serving on {host} lets others in and needs a token: --token-env NAME. Or use 127.0.0.1.")
+
+
+def serve(reward: Any, config: ServeConfig, host: str = "127.0.0.1", port: int = 8000) -> None:
+    """Serve until stopped; what was taken is finished."""
+    refuse_open_door(host, config)
+    uvicorn = require("uvicorn", "serve", "the reward server")
     app = create_app(reward, config)
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=int(config.timeout))

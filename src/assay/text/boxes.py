@@ -35,11 +35,10 @@ def closing_brace(text: str, start: int) -> int:
         if not depth:
             break
         position = end + 1
-    return (
-        end
-        if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1)
-        else _closing(text, start)
-    )
+    if text.find("\\", start, end + 1) < 0 or not _ESCAPED.search(text, start, end + 1):
+        return end
+    closing = _closing(text, start)
+    return closing if closing >= 0 else end  # `{34.5\\}`: the brace that closes has a backslash by mistake
 
 
 def _closing(text: str, start: int) -> int:

@@ -14,13 +14,13 @@ _LEAD = re.compile(
     r"(?:option|choice)\s+is\b"
     r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
     r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
-    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?)?\s*[:：]"
+    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?\s*)?(?:[:：]|est\b)"
     r"|A\s?:(?=\s*\S)|####",
     re.I,
 )
 _KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
 _BACK = {"nswer": -1, "NSWER": -1, "####": 0, "option is": 0, "choice is": 0}
-_FOREIGN = re.compile("答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
+_FOREIGN = re.compile("(?i)答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:

@@ -78,6 +78,15 @@ def _from_line(line: str, tail: str) -> tuple[str, str] | None:
     return None
 
 
+_LABELLED_PART = re.compile(r"\s*[A-Za-z][A-Za-z ()']{0,40}[:=]\s*\S[^:=]*")
+
+
+def _is_labelled_list(text: str) -> bool:
+    """`Mean: 845.45, Median: 900`"""
+    parts = re.split(r"[;\n]|,(?!\d{3})", text)
+    return 1 < len(parts) <= 12 and all(_LABELLED_PART.fullmatch(p) for p in parts)
+
+
 def _is_bare(text: str) -> bool:
     """Whether the whole response is an answer and no sentence."""
     if "\n\n" in text:
@@ -86,6 +95,8 @@ def _is_bare(text: str) -> bool:
     words = _WORD.findall(re.sub(r"</?su[pb]>|\\[a-zA-Z]+|\{[^{}]*\}", " ", plain))
     if plain is not text and plain.strip(" .*") != "x":
         return False
+    if _is_labelled_list(plain):
+        return True
     if len(words) > 2 and re.search(r"\d", plain) and not re.match(r"[-+(\[{$\\\d.€£]", plain):
         return False
     if not plain.isascii() and len(_LETTERS_ELSEWHERE.findall(plain)) > 4:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ class Watch:
         self.callbacks: list[Callable[[StepResult], Any]] = []
         self.analysis = Analysis()
         self.reward_seconds = 0.0
+        self._over_training: list[float | None] = []
         self._rows: list[Trajectory] = []
         self._outputs: list[RewardOutput] = []
         header = {"reward": reward_name, "config": config.model_dump(mode="json", fallback=repr)}
@@ -53,6 +55,10 @@ class Watch:
         return self
 
     def __exit__(self, *exc: Any) -> None:
+        if self._over_training:
+            moments = Moments.of(self._over_training)
+            log.info("over training  rewards         |%s| %s", bars(self._over_training), moments.line())
+            self._append({"over_training": asdict(moments)})
         if self._run is None:
             return
         self._run.__exit__(*exc)
@@ -61,6 +67,16 @@ class Watch:
         text = self.analysis.to_markdown()
         (self.output_dir / "reward_analysis.md").write_text(text, encoding="utf-8")
         log.info("%s", text)
+        if self._run.count and all(importlib.util.find_spec(name) for name in ("polars", "numpy")):
+            self._write_report(self._run.path)
+
+    def _write_report(self, run: Path) -> None:
+        from assay.analyze.source import Source
+        from assay.analyze.study import study
+        from assay.report.html import write_report
+
+        source = Source(run)
+        write_report(study(source.table()), source, self.output_dir / "report.html")
 
     def observe(self, rows: Sequence[Trajectory], outputs: Sequence[RewardOutput]) -> None:
         """A batch was scored."""
@@ -78,7 +94,8 @@ class Watch:
         metrics["reward_seconds"] = sum(output.seconds for output in outputs)
         if self._run is not None and rows:
             self.analysis.add(rows, outputs)
-            self._run.write([_row(step, row) for row in rows], outputs)
+            size = self.config.training.num_generations
+            self._run.write([_row(step, i // size, row) for i, row in enumerate(rows)], outputs)
         if self.config.training.log_rewards and rows:
             self._log(step, found)
         for callback in self.callbacks:
@@ -86,14 +103,19 @@ class Watch:
 
     def _log(self, step: int, found: Mapping[str, Sequence[float | None]]) -> None:
         record: dict[str, Any] = {"step": step}
+        self._over_training += found["rewards"]
         for name, rewards in found.items():
             moments = Moments.of(rewards)
             log.info("step %4d  %-18s |%s| %s", step, name, bars(rewards), moments.line())
             record[name] = {**asdict(moments), "quartiles": quartiles(rewards)}
+        self._append(record)
+
+    def _append(self, record: Mapping[str, Any]) -> None:
         with (self.output_dir / "reward_log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
 
-def _row(step: int, row: Trajectory) -> dict[str, Any]:
-    own = {"step": step, "prompt": row.prompt, "response": row.response, "group": row.group_id}
+def _row(step: int, group: int, row: Trajectory) -> dict[str, Any]:
+    # a prompt that comes again in a later step is another group
+    own = {"step": step, "prompt": row.prompt, "response": row.response, "group": f"{step}/{group}"}
     return {**row.metadata, **own, "ground_truth": row.ground_truth}

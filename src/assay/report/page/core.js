@@ -113,8 +113,8 @@ class Table {
   }
 }
 
-const ABSENT = 6, GATED = 5;
-const STATES = ["scored", "abstained", "timeout", "grader error", "infra error", "gated", "not stored"];
+const ABSENT = 6, GATED = 5, NOT_ASKED = 7;
+const STATES = ["scored", "abstained", "timeout", "grader error", "infra error", "gated", "not stored", "not asked"];
 
 /** Rows inside this file: blocks of whole rows, inflated when somebody looks. */
 class Embedded {

@@ -93,8 +93,8 @@ function extractedOf(output) {
 
 /** One component: its value as a bar, or in words why there is none. */
 function component(name, output, weight, path, app) {
-  const said = output.metadata || {}, gated = output.reward === null && said.gated;
-  const state = gated ? "gated" : output.outcome;
+  const said = output.metadata || {}, gated = output.reward === null && (said.gated || "lazy" in said);
+  const state = gated ? (said.gated ? "gated" : "not asked") : output.outcome;
   const nested = Object.entries(output.components || {});
   const inner = app.weightsAt(path);
   const node = el("div", { class: `component ${output.reward === null ? (gated ? "gated" : "unscored") : ""}` },

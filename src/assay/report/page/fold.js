@@ -8,7 +8,7 @@ function fold(table, shape, weights, path = "") {
   if (!names.length) return stored();
   switch (shape.kind) {
     case "composite":
-      return foldSum(table, shape, weights[path] || shape.weights, names, names.map(child));
+      return foldSum(table, shape, weights[path] || shape.weights, names, names.map(child), path);
     case "gate":
       return foldGate(shape, child(names[0]), child(names[1]), table.rows);
     case "clip":
@@ -53,17 +53,23 @@ function foldNormal(table, shape, raw, stored) {
 }
 
 /** A weighted sum, and the stated policies for what was not scored; see CompositeReward. */
-function foldSum(table, shape, weights, names, columns) {
+function foldSum(table, shape, weights, names, columns, path) {
   const rows = table.rows, out = new Float64Array(rows), w = names.map((n) => weights[n] ?? 0);
   const policy = names.map((n) => (shape.policies || {})[n] ?? shape.on_missing ?? "reweight");
   const all = w.reduce((sum, x) => sum + Math.abs(x), 0);
   const means = columns.map((c, k) => (policy[k] === "impute" ? groupMoments(table, c) : null));
   const group = table.get("group"), dropped = new Set();
+  const states = names.map((n) => table.get(`state/${path ? `${path}/` : ""}${n}`));
   for (let i = 0; i < rows; i++) {
     let total = 0, carried = 0, anyKnown = false, lost = false, reweigh = false, drop = false;
     for (let k = 0; k < columns.length; k++) {
       let value = columns[k][i];
       if (Number.isNaN(value)) {
+        // a lazy composite had no need to ask under its own weights; under others nobody knows what it would have said
+        if (states[k] && states[k][i] === NOT_ASKED) {
+          if (w[k] !== 0) lost = true;
+          continue;
+        }
         if (typeof policy[k] === "number") value = policy[k];
         else if (policy[k] === "impute" && means[k].count[group[i]]) value = means[k].mean[group[i]];
         else {

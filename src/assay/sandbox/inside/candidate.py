@@ -18,8 +18,35 @@ from .program import describe, execute, find, namespace, standard_streams
 
 IN_PLACE = (list, dict, set, bytearray)
 OPERATORS = frozenset(
-    "lt le gt ge eq ne add sub mul truediv floordiv mod pow matmul and_ or_ xor neg pos abs invert getitem setitem "
-    "delitem contains lshift rshift".split()
+    {
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and_",
+        "or_",
+        "xor",
+        "neg",
+        "pos",
+        "abs",
+        "invert",
+        "getitem",
+        "setitem",
+        "delitem",
+        "contains",
+        "lshift",
+        "rshift",
+    }
 )
 
 

@@ -1,9 +1,9 @@
 """In the tester's process: the candidate's objects, as proxies that ask for them over there.
 
-What comes back is rebuilt into exact builtins, or is a `Remote`: equal to no plain value, not to be ordered with one nor
-subtracted from one. What a class of the candidate's would answer to an operator is asked only of objects that the test
-itself made of a class it names (`Stack()`): an object that a function returns where a value was wanted answers nothing
-that would let it say "yes, equal" of itself.
+What comes back is rebuilt into exact builtins, or is a `Remote`: equal to no plain value, not to be ordered with one
+nor subtracted from one. What a class of the candidate's would answer to an operator is asked only of objects that the
+test itself made of a class it names (`Stack()`): an object that a function returns where a value was wanted answers
+nothing that would let it say "yes, equal" of itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ VERDICTS = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdis
     "all",
     *(name for name in dir(str) if name.startswith("is")),
 }
-"""Methods of values that answer yes or no: an object that stands where a value was wanted does not answer for itself."""
+"""Methods of values that answer yes or no: an object that stands where a value was wanted does not answer for
+itself.
+"""
 
 
 class Unsendable(Exception):
@@ -163,7 +165,7 @@ class Remote:
             after = self._link._decoded(changed[str(i)])
             if type(argument) is list and type(after) is list:
                 argument[:] = after
-            elif type(argument) in (dict, set) and type(after) is type(argument):
+            elif isinstance(argument, dict | set) and type(after) is type(argument):
                 argument.clear()
                 argument.update(after)
             elif type(argument) is bytearray and type(after) is bytes:

@@ -1,9 +1,9 @@
 """The seccomp filters: BPF programs that the kernel asks at every system call.
 
-Two, because attaching one costs in proportion to its length. The long one is an allow-list, which the fork server puts on
-once and every child inherits; it lets through what the server itself needs. The short one takes that away again, and is
-put on in each child. Where two filters answer, the stricter answer counts. Both are search trees, for the kernel walks a
-program once for every call number to learn which are always allowed. Numbers and machines are in `syscalls`.
+Two, because attaching one costs in proportion to its length. The long one is an allow-list, which the fork server puts
+on once and every child inherits; it lets through what the server itself needs. The short one takes that away again, and
+is put on in each child. Where two filters answer, the stricter answer counts. Both are search trees, for the kernel
+walks a program once for every call number to learn which are always allowed. Numbers and machines are in `syscalls`.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ SERVER = _words("""
 """What the fork server and a child that puts on its layers make besides; taken away before a program runs."""
 
 NATIVE = _words("""
-    fork vfork execve execveat wait4 waitid mkdir mkdirat unlink unlinkat rename renameat renameat2 rmdir ftruncate chmod
-    fchmod fchmodat setpgid setsid fallocate symlink symlinkat link linkat utimensat sched_setaffinity
+    fork vfork execve execveat wait4 waitid mkdir mkdirat unlink unlinkat rename renameat renameat2 rmdir ftruncate
+    chmod fchmod fchmodat setpgid setsid fallocate symlink symlinkat link linkat utimensat sched_setaffinity
     sched_setscheduler get_mempolicy setpriority
 """)
 """What a compiler needs besides, inside namespaces of its own."""

@@ -209,7 +209,9 @@ def _used(trees: list[ast.Module]) -> set[str]:
 
 
 def _foreign_modules(trees: list[ast.Module]) -> dict[str, set[str]]:
-    """The modules that the tests import and that nobody has: those stand for the solution; and what is taken of them."""
+    """The modules that the tests import and that nobody has: those stand for the solution; and what is taken
+    of them.
+    """
     found: dict[str, set[str]] = {}
     for node in (n for tree in trees for n in ast.walk(tree)):
         if isinstance(node, ast.ImportFrom) and node.module and not _is_known(node.module):

@@ -1,8 +1,8 @@
 """Watching the children: their CPU clock, how long they were kept waiting for a CPU, and when their time is up.
 
-A limit is on what a program does, and not on what the machine does to it: CPU time is read from the child's own clock in
-the kernel, and from the time that has passed is taken what the child stood in line for a CPU. So a program that sleeps
-is stopped, and one that a loaded machine holds up is not.
+A limit is on what a program does, and not on what the machine does to it: CPU time is read from the child's own clock
+in the kernel, and from the time that has passed is taken what the child stood in line for a CPU. So a program that
+sleeps is stopped, and one that a loaded machine holds up is not.
 """
 
 from __future__ import annotations

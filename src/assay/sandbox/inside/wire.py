@@ -81,9 +81,9 @@ def _encode_rest(value: Any, kind: type, other: Other | None, depth: int) -> Any
     if kind.__module__.partition(".")[0] == "numpy" and "numpy" in sys.modules:
         return _encode_numpy(value, other, depth)
     mro = type.mro(kind) if kind is not type else []
-    for base, flat in _FLATTEN:
+    for base in _BASES:
         if base in mro:
-            return encode(flat(value), other, depth)
+            return encode(_plain(value, base), other, depth)
     return _opaque(value, other)
 
 
@@ -103,17 +103,18 @@ def _opaque(value: Any, other: Other | None) -> Any:
     return other(value)
 
 
-_FLATTEN: tuple[tuple[type, Callable[[Any], object]], ...] = (
-    (int, lambda v: int.__add__(v, 0)),
-    (float, lambda v: float.__add__(v, 0.0) if float.__ne__(v, 0.0) else 0.0),
-    (str, lambda v: "".join(str.__iter__(v))),
-    (list, lambda v: [*list.__iter__(v)]),
-    (tuple, lambda v: (*tuple.__iter__(v),)),
-    (dict, lambda v: {k: dict.__getitem__(v, k) for k in dict.__iter__(v)}),
-    (set, lambda v: {*set.__iter__(v)}),
-    (frozenset, lambda v: frozenset((*frozenset.__iter__(v),))),
-    (deque, lambda v: deque((*deque.__iter__(v),))),
-)
+def _plain(value: Any, base: type) -> Any:
+    """A value of a subclass as one of the builtin below it, by that one's own methods."""
+    if base is dict:
+        return {k: dict.__getitem__(value, k) for k in dict.__iter__(value)}
+    if base is str:
+        return "".join(str.__iter__(value))
+    if base in (int, float):
+        return base.__pos__(value)  # type: ignore[attr-defined]
+    return base(base.__iter__(value))  # type: ignore[attr-defined]
+
+
+_BASES = (int, float, str, list, tuple, dict, set, frozenset, deque)
 
 
 def decode(tagged: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
