@@ -58,6 +58,7 @@ def test_responses_that_speak_to_the_judge_are_saved(tmp_path):
     rules = run(
         alarms,
         6,
+        right=0.75,
         response=lambda good, text: text if good else f"{text} {order}",
         reward=lambda good, text: 1.0 if order in text else 0.5,
     )

@@ -70,7 +70,7 @@ def shape_of(response: str, gold: str | None) -> Shape:
         return cut(*places[-1].span(), _said)
     if said := list(_SAYS.finditer(response)):
         start = said[-1].end()
-        end = start + len(re.split(r"[.\n]", response[start:], maxsplit=1)[0])
+        end = start + len(re.split(r"\.(?!\d)|\n", response[start:], maxsplit=1)[0])
         return cut(start, end, _said)
     return Shape(f"{response}\n" if response else "", "", "", _said)
 
