@@ -53,7 +53,8 @@ def _about(quick: bool) -> str:
         except PackageNotFoundError:
             packages.append(f"{name} (absent)")
     return (
-        "# Figures\n\nMade by `make bench`, everything in one run on one machine. Ratios carry over; absolute times do not.\n\n"
+        "# Figures\n\n"
+        "Made by `make bench`, everything in one run on one machine. Ratios carry over; absolute times do not.\n\n"
         f"- {platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
         f"- {', '.join(packages)}\n"
         f"- {time.strftime('%Y-%m-%d', time.gmtime())}{', quick run: not to be quoted' if quick else ''}\n"

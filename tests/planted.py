@@ -8,7 +8,6 @@ answers that restate the question, lists, LaTeX, other languages, truncated and 
 
 from __future__ import annotations
 
-# ruff: noqa: E501 - the texts are easier to read whole
 import json
 import random
 import sys
