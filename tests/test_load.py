@@ -74,6 +74,32 @@ def test_files(write):
     assert load_reward(str(only)).name == "the_one"
 
 
+def test_parameters_of_a_class_and_of_a_function(write):
+    path = write(
+        "mine.py",
+        """
+        from assay import RewardFunction
+        class Short(RewardFunction):
+            def __init__(self, most): self.most = most
+            def compute_reward(self, trajectory): return len(trajectory.response) <= self.most
+        def below(response, most=1): return len(response) < most
+        done = Short(3)
+        """,
+    )
+    assert score(load_reward(f"{path}:Short:most=4"), ["four"])[0].reward == 1.0
+    assert score(load_reward(f"{path}:below:most=4"), ["four"])[0].reward == 0.0
+    config = write("reward.yaml", "terms: {a: {reward: mine.py:Short, with: {most: 3}}}")
+    assert score(load_reward(str(config)), ["four"])[0].reward == 0.0
+    for spec, said in (
+        (f"{path}:Short", "'Short' cannot be made with no parameters"),
+        (f"{path}:Short:mots=3", "Did you mean 'most'"),
+        (f"{path}:done:most=3", "is made already"),
+        ("length:target=abc", "cannot be made with target='abc'"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            load_reward(spec)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -148,7 +174,9 @@ def test_yaml_of_tasks_and_stages(write):
         ("a: [", "is not YAML"),
         ("reward: !!python/object/apply:os.system ['true']", "is not YAML"),
         ("reward: lenght", "Did you mean 'length'"),
-        ("terms: {a: {reward: mine.py:f, with: {x: 1}}}", "'with' gives parameters to a built-in"),
+        ("terms: {a: {reward: mine.py:f, with: {x: 1}}}", "no reward file"),
+        ("terms: {a: {reward: {reward: format}, with: {x: 1}}}", "'with' goes beside a reward's name"),
+        ("terms: {a: {reward: other.yaml, with: {x: 1}}}", "other.yaml is a configuration"),
         ("terms: {a: {reward: length, with: {targte: 1}}}", "Did you mean 'target'"),
     ],
 )

@@ -386,3 +386,17 @@ def test_on_failure_raise_names_the_row():
             ["a", ""],
             on_failure="raise",
         )
+
+
+@pytest.mark.parametrize("one", ["a response", {"response": "x"}, Trajectory(response="x")])
+def test_one_row_in_place_of_a_list_is_refused(one):
+    # iterated, a string would be its letters and a row its column names: numbers for what nobody wrote
+    reward = as_reward(lambda response: 1.0)
+    for call in (lambda: score(reward, one), lambda: reward(one), lambda: reward.compute_rewards(one)):
+        with pytest.raises(TypeError, match=r"needed a list of rows; found one"):
+            call()
+
+
+def test_a_parameter_that_nothing_fills_says_which_names_there_are():
+    with pytest.raises(assay.MissingColumn, match="No row fills a parameter of that name: call it response"):
+        as_reward(lambda x: 1.0).compute_reward(Trajectory(response="x"))

@@ -171,7 +171,7 @@ def _column(t: Trajectory, column: str, name: str) -> Any:
     try:
         return t.metadata[column]
     except KeyError:
-        raise missing_column(name, column, t) from None
+        raise missing_column(name, column, t, parameter=True) from None
 
 
 ALIASES = {
@@ -182,13 +182,17 @@ ALIASES = {
 """What other data sets call these columns: for the hint in an error, never for a guess."""
 
 
-def missing_column(name: str, column: str, row: Mapping[str, Any]) -> MissingColumn:
-    """The error for a column that a reward needs and the row does not have."""
+def missing_column(name: str, column: str, row: Mapping[str, Any], parameter: bool = False) -> MissingColumn:
+    """The error for a column that a reward needs, perhaps as a function's parameter, and the row does not have."""
     derived = isinstance(row, Trajectory) and not row.messages  # its messages are made from prompt and response
     unseen = ("metadata", "messages") if derived else ("metadata",)
     has = [key for key in row if key not in unseen and row[key] not in (None, "", ())]
     near = [a for a in ALIASES.get(column, ()) if a in has]
     hint = f" Rename it: --rename {near[0]}={column}" if near else did_you_mean(column, has)
-    return MissingColumn(
-        f"reward {name!r} needs {column!r}; the row has {has}.{hint or f' Add the column {column!r}, or rename one.'}"
+    advice = (
+        f" No row fills a parameter of that name: call it response, prompt, ground_truth, metadata or trajectory, or "
+        f"add the column {column!r}."
+        if parameter
+        else f" Add the column {column!r}, or rename one."
     )
+    return MissingColumn(f"reward {name!r} needs {column!r}; the row has {has}.{hint or advice}")

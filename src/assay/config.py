@@ -8,7 +8,7 @@
 
 In place of `terms`: `reward` (with `with`) for a single one, `by_task: {key: task, rewards: {...}}`, or
 `curriculum: [{from_step: 0, reward: ...}, ...]`. Wherever a reward stands, a name does (`length`, `file.py:name`,
-another YAML file), or a mapping of this same shape.
+another YAML file), or a mapping of this same shape; `with` holds a built-in's, a class's or a function's parameters.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from assay.compose import (
     Term,
 )
 from assay.errors import ConfigError, InputError, did_you_mean
-from assay.load import builtin, builtins, load_reward
+from assay.load import load_reward
 from assay.reward import RewardFunction
 
 Policy = Literal["reweight", "skip", "drop_group", "impute"] | float
@@ -195,14 +195,10 @@ def _core(config: RewardConfig, base: Path, where: str) -> RewardFunction:
 
 def _named(reward: str | RewardConfig, parameters: Mapping[str, Any], base: Path, where: str) -> RewardFunction:
     if isinstance(reward, RewardConfig):
+        if parameters:
+            raise ConfigError(f"{where}: 'with' goes beside a reward's name; a mapping holds its own.")
         return _build(reward, base, where)
-    if not parameters:
-        return load_reward(reward, base)
-    if reward not in builtins():
-        raise ConfigError(
-            f"{where}: 'with' gives parameters to a built-in; {reward!r} is none.{did_you_mean(reward, builtins())}"
-        )
-    return builtin(reward, parameters)
+    return load_reward(reward, base, parameters)
 
 
 def _weight(weight: float | ScheduleConfig) -> float | Schedule:

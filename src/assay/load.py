@@ -1,12 +1,14 @@
 """A name on the command line -> a reward.
 
 math                     a built-in             length:target=200,unit=chars    with its parameters
-rewards.py:short         a file's function      rewards.py                      its only reward
-pkg.module:name          an installed one       reward.yaml                     a configuration
+rewards.py:short         a file's function      rewards.py:Short:most=200       a class or function with parameters
+rewards.py               its only reward        pkg.module:name                 an installed one
+reward.yaml              a configuration
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -14,7 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import assay
 from assay.contract import name_of_class
@@ -33,27 +35,32 @@ def builtins() -> dict[str, str]:
     }
 
 
-def load_reward(spec: Any, base: Path | None = None) -> RewardFunction:
+def load_reward(spec: Any, base: Path | None = None, parameters: Mapping[str, Any] | None = None) -> RewardFunction:
     """The reward that a spec names. Anything that is already a reward passes through.
 
-    `base` is the folder that relative paths in the spec start from; by default the current one.
+    `base` is the folder that relative paths in the spec start from; by default the current one. `parameters` come on
+    top of those in the spec.
     """
     if not isinstance(spec, str):
         return as_reward(spec)
     spec = spec.strip()
     name, _, rest = spec.partition(":")
     if name in builtins():
-        return builtin(name, _parameters(rest, name))
+        return builtin(name, {**_parameters(rest, name), **(parameters or {})})
     path = (base or Path()) / name
     if name.endswith((".yaml", ".yml")):
         from assay.config import load_config
 
+        if parameters:
+            raise ConfigError(f"{name} is a configuration: what it says is in the file; 'with' gives it nothing.")
         return load_config(path)
+    attribute, _, text = rest.partition(":")
+    given = {**_parameters(text, attribute), **(parameters or {})}
     if name.endswith(".py"):
-        return _pick(_import_file(path), rest, name)
-    if "." in name or (rest and "=" not in rest):
-        module, _, attribute = name.rpartition(".") if not rest else (name, "", rest)
-        return _pick(_import_module(module, name), attribute, module)
+        return _pick(_import_file(path), attribute, name, given)
+    if "." in name or (attribute and "=" not in attribute):
+        module, _, attribute = name.rpartition(".") if not rest else (name, "", attribute)
+        return _pick(_import_module(module, name), attribute, module, given)
     raise UnknownName(
         f"there is no reward {name!r}.{did_you_mean(name, builtins())} Built in: {', '.join(sorted(builtins()))}; "
         f"or name one as file.py:name, package.module:name or a YAML file."
@@ -62,18 +69,7 @@ def load_reward(spec: Any, base: Path | None = None) -> RewardFunction:
 
 def builtin(name: str, parameters: Mapping[str, Any]) -> RewardFunction:
     """Make a built-in reward with these parameters."""
-    cls = cast("type[RewardFunction]", getattr(assay, builtins()[name]))
-    known = [p for p in inspect.signature(cls).parameters if p not in ("args", "kwargs")]
-    for key in parameters:
-        if key not in known:
-            raise ConfigError(
-                f"reward {name!r} has no parameter {key!r}; it takes {', '.join(known) or 'none'}."
-                f"{did_you_mean(key, known)}"
-            )
-    try:
-        return cls(**parameters)
-    except TypeError as error:
-        raise ConfigError(f"reward {name!r}: {error}") from error
+    return _made(getattr(assay, builtins()[name]), name, parameters)
 
 
 def _parameters(text: str, name: str) -> dict[str, Any]:
@@ -159,16 +155,17 @@ def _import_module(module: str, name: str) -> ModuleType:
         raise UnknownName(f"there is no module {module!r} for the reward {name!r}.{near}") from error
 
 
-def _pick(module: ModuleType, name: str, where: str) -> RewardFunction:
+def _pick(module: ModuleType, name: str, where: str, parameters: Mapping[str, Any]) -> RewardFunction:
     candidates = _rewards_in(module)
     if not name:
         if len(candidates) == 1:
-            return _made(next(iter(candidates.values())))
+            ((name, value),) = candidates.items()
+            return _made(value, name, parameters)
         raise UnknownName(f"{where} has {len(candidates)} rewards ({', '.join(candidates)}); name one: {where}:NAME")
     if not hasattr(module, name):
         have = ", ".join(candidates) or "nothing callable"
         raise UnknownName(f"there is no {name!r} in {where}; it has {have}.{did_you_mean(name, candidates)}")
-    return _made(getattr(module, name))
+    return _made(getattr(module, name), name, parameters)
 
 
 def _rewards_in(module: ModuleType) -> dict[str, Any]:
@@ -182,10 +179,26 @@ def _rewards_in(module: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in vars(module).items() if not name.startswith("_") and own(value)}
 
 
-def _made(value: Any) -> RewardFunction:
-    if inspect.isclass(value) and hasattr(value, "compute_reward"):
-        try:
-            value = value()
-        except TypeError as error:
-            raise ConfigError(f"{value.__name__} cannot be made without parameters: {error}") from error
-    return as_reward(value)
+def _made(value: Any, name: str, parameters: Mapping[str, Any]) -> RewardFunction:
+    """The reward: an instance of a class, a function with some of its parameters fixed, or what it is already."""
+    is_class = inspect.isclass(value)
+    if not parameters and not is_class:
+        return as_reward(value)
+    if not is_class and not inspect.isfunction(value):
+        raise ConfigError(f"reward {name!r} is made already ({type(value).__name__}); it takes no parameters.")
+    known = [
+        p.name for p in inspect.signature(value).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    for key in parameters:
+        if key not in known:
+            raise ConfigError(
+                f"reward {name!r} has no parameter {key!r}; it takes {', '.join(known) or 'none'}."
+                f"{did_you_mean(key, known)}"
+            )
+    if not is_class:
+        return as_reward(functools.partial(value, **parameters))
+    try:
+        return as_reward(value(**parameters))
+    except TypeError as error:
+        given = ", ".join(f"{key}={value!r}" for key, value in parameters.items()) or "no parameters"
+        raise ConfigError(f"reward {name!r} cannot be made with {given}: {error}") from error

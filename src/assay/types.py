@@ -7,7 +7,7 @@ A `Trajectory` is one finished rollout; a `RewardOutput` is what a reward says o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -133,6 +133,16 @@ class Trajectory(Mapping[str, Any]):
 
 
 _FIELDS = ("prompt", "response", "messages", "ground_truth", "metadata", "group")
+
+
+def trajectories_of(rows: Iterable[Any]) -> list[Trajectory]:
+    """Read many rows. One row by itself is refused: iterated, a string is its letters and a dict its keys."""
+    if isinstance(rows, str | bytes | Mapping):
+        raise TypeError(
+            f"needed a list of rows; found one {type(rows).__name__}. Pass [row], or score it by itself: "
+            f"reward.compute_reward(row)."
+        )
+    return [Trajectory.of(row) for row in rows]
 
 
 def _from_mapping(row: Mapping[str, Any]) -> Trajectory:

@@ -25,7 +25,7 @@ from assay.engine.staff import Staff, Terms
 from assay.engine.work import Work
 from assay.pool import Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Trajectory, trajectories_of
 
 BLOCK = 32
 """Rows that one cheap reward scores before the next one does."""
@@ -64,7 +64,7 @@ class Engine:
         self, reward: Any, trajectories: Sequence[Trajectory], step: int | None = None, context: Any = None
     ) -> list[RewardOutput]:
         """One output for each trajectory, in order. Failures are carried in the outputs, never raised."""
-        reward = as_reward(reward)
+        reward, trajectories = as_reward(reward), trajectories_of(trajectories)
         pool, legs = self._staff.hire(leaves(reward), self.terms)
         call = _Call(self, pool, legs, step, context)
         return await call.score(reward, trajectories)

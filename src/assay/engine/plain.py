@@ -17,7 +17,7 @@ from assay.engine.engine import Engine, leaves
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory
+from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory, trajectories_of
 
 
 def score(
@@ -37,7 +37,7 @@ def score(
     >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
     [1.0, 0.0]
     """
-    outputs = _run(as_reward(reward), [Trajectory.of(row) for row in rows], step, context, engine)
+    outputs = _run(as_reward(reward), trajectories_of(rows), step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
             if output.outcome in FAILURES:
@@ -63,7 +63,7 @@ def call(
 ) -> list[Any]:
     """A reward called as a trainer calls a function; see `RewardFunction.__call__`."""
     if trajectories is not None:
-        rows = [Trajectory.of(row) for row in trajectories]
+        rows = trajectories_of(trajectories)
         if ground_truths is not None:
             rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
         outputs = _run(reward, rows, None, None, None)
@@ -150,7 +150,7 @@ def check_columns(reward: RewardFunction, row: Trajectory) -> None:
             if column == "ground_truth" and row.ground_truth is None:
                 raise missing_column(leaf.name, column, row)
             if column not in row:
-                raise missing_column(leaf.name, column, row)
+                raise missing_column(leaf.name, column, row, parameter=column not in leaf.contract.columns)
 
 
 def required_columns(leaf: RewardFunction) -> list[str]:
