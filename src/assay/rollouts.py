@@ -36,7 +36,17 @@ class Rollouts:
         for n, row in enumerate(self._rows()):
             if self.limit is not None and n >= self.limit:
                 return
+            if n == 0:
+                self._check_rename(row)
             yield _renamed(row, self.rename) if self.rename else row
+
+    def _check_rename(self, first: Row) -> None:
+        for column, name in self.rename.items():
+            if column not in first:
+                raise InputError(
+                    f"--rename {column}={name}: the first row of {self.path} has no column {column!r}; it has "
+                    f"{list(first)}.{did_you_mean(column, first)} (The form is --rename COLUMN_IN_THE_FILE=NAME.)"
+                )
 
     def size(self) -> int | None:
         """How many rows there are, where that is cheap to know; for a progress bar."""

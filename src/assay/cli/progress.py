@@ -39,7 +39,7 @@ class Counted:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self.bar:
             self.bar.stop()
-        elif not self.quiet:
+        elif not self.quiet and (self.done or error is None):
             self._tell()
 
     @property

@@ -37,10 +37,10 @@ def heading(text: str) -> Text:
 
 def _outcomes(tally: Tally) -> Text:
     counts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
-    groups = f"{tally.groups:,} groups"
+    groups = f"{tally.groups:,} group{'' if tally.groups == 1 else 's'}"
     if tally.flat_groups:
         groups += f", {tally.flat_groups:,} of them without signal (all rewards equal)"
-    return Text(f"{tally.rows:,} rows: {', '.join(counts)}; {groups}")
+    return Text(f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}: {', '.join(counts)}; {groups}")
 
 
 def _histogram(column: Column) -> Group:
