@@ -160,3 +160,10 @@ def test_check_numbers() -> None:
     assert check_numbers("no number at all", [1]) == {"extracted": [], "matches": [False], "score": 0.0}
     assert check_numbers("1e99999999 and 1,000.5", [1000.5])["score"] == 1.0
     assert len(check_numbers("7 " * 100_000, [7])["extracted"]) <= 1000
+
+
+def test_a_wrong_answer_shows_both_canonical_forms_and_why():
+    (output,) = MathReward().compute_rewards([Trajectory(response=r"\boxed{\frac{2}{3}}", ground_truth="0.75")])
+    metadata = output.metadata
+    assert (metadata["canonical"], metadata["gold_canonical"]) == ("2/3", "3/4")
+    assert metadata["reason"] == "2/3 is not 3/4: values of the expressions"

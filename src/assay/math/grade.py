@@ -24,7 +24,7 @@ class Grade:
     @property
     def reason(self) -> str:
         """What was decided, in words."""
-        return self.detail or (self.verdict.reason if self.verdict else self.rule)
+        return self.detail or (self.rule if self.verdict is None else self.verdict.reason)
 
 
 def extract(response: str) -> str | None:

@@ -155,11 +155,11 @@ _SHOWN = 200
 
 def _describe(grade: Grade, golds: Sequence[str]) -> dict[str, Any]:
     verdict = grade.verdict
-    gold = verdict.gold if verdict else read_gold(golds[0])
+    gold = read_gold(golds[0]) if verdict is None else verdict.gold
     return {
         "extracted": grade.found.text[:_SHOWN] if grade.found else None,
         "how": grade.found.how if grade.found else None,
-        "canonical": verdict.answer.canonical if verdict else None,
+        "canonical": None if verdict is None else verdict.answer.canonical,
         "gold": gold.text[:_SHOWN],
         "gold_canonical": gold.canonical,
         "rule": grade.rule,
