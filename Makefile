@@ -52,9 +52,11 @@ format: $(VENV)/.dev  ## format and mend what can be mended by itself
 bench: $(VENV)/.bench  ## every figure, side by side with the peers, in one run
 	$(BIN)/python benchmarks/run.py
 
-# The peers that are measured beside us live in the bench environment only.
+# A peer that is measured beside us: math-verify with the ANTLR runtime that suits it best, which is not the one that
+# Hydra pins, and so in an environment of its own.
 $(VENV)/.bench: $(VENV)/.dev
-	$(PIP) trl math-verify
+	$(PYTHON) -m venv .venvs/math-verify
+	.venvs/math-verify/bin/pip install -q --disable-pip-version-check -e '.[math,text]' 'math-verify[antlr4_13_2]==0.9.0'
 	@touch $@
 
 constraints: $(VENV)/.dev  ## write down the versions of this environment, as they were tested
@@ -63,4 +65,4 @@ constraints: $(VENV)/.dev  ## write down the versions of this environment, as th
 	mv constraints.new constraints.txt
 
 clean:  ## remove what these commands made
-	rm -rf $(VENV) scored.parquet scored.parquet.header.json build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venvs scored.parquet scored.parquet.header.json build dist .pytest_cache .ruff_cache .hypothesis

@@ -18,7 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PEERS = ("trl", "math-verify", "torch", "transformers", "polars", "ray", "aiohttp", "openai", "fastapi", "python-flint")
+ENVIRONMENTS = {"answers": HERE.parent / ".venvs" / "math-verify" / "bin" / "python"}
+"""Benchmarks whose peer lives in an environment of its own (`make bench` makes it)."""
+PEERS = ("trl", "torch", "transformers", "polars", "ray", "aiohttp", "openai", "fastapi", "python-flint")
 
 
 def main() -> None:
@@ -34,7 +36,9 @@ def main() -> None:
     for name in names:
         print(f"== {name}", flush=True)
         started = time.perf_counter()
-        command = [sys.executable, str(HERE / f"{name}.py"), *(["--quick"] if chosen.quick else [])]
+        own = ENVIRONMENTS.get(name)
+        python = str(own) if own is not None and own.exists() else sys.executable
+        command = [python, str(HERE / f"{name}.py"), *(["--quick"] if chosen.quick else [])]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         print(done.stdout, flush=True)
         ended = "" if done.returncode == 0 else f"\n(ended with exit code {done.returncode})"
