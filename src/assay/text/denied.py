@@ -6,7 +6,8 @@ import re
 
 _OPEN = r"[\s$\\(\[*:=\"'`]*"
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot\s+be|rather\s+than|instead\s+of|other\s+than|unlike|except)|n['’]t)"
+    r"(?:\b(?:not|never|neither|nor|cannot\s+be|rather\s+than|instead\s+of|other\s+than|unlike|except)|n['’]t"
+    r"|\b(?:wrong|incorrect|mistaken)\s+(?:answers?|results?|values?|choices?|solutions?)(?:\s+(?:here|would\s+be|are|was))?)"
     r"(?:\s+(?:equal\s+to|equals?|simply|just|be|the|an?|answer|is|exactly|really|final|correct|necessarily|as))*"
     + _OPEN
     + r"$",
@@ -42,7 +43,7 @@ def denied(text: str, start: int, end: int) -> bool:
 
 
 def _maybe_denied(s: str) -> bool:
-    # not, cannot, nor, none; never; neither; rather than, other than; instead; unlike; except
+    # not, cannot, nor, none; never; neither; rather than, other than; instead; unlike; except; wrong; incorrect; mistaken
     return (
         "no" in s
         or "n't" in s
@@ -53,6 +54,9 @@ def _maybe_denied(s: str) -> bool:
         or "nst" in s
         or "nli" in s
         or "xce" in s
+        or "wro" in s
+        or "cor" in s
+        or "mis" in s
     )
 
 

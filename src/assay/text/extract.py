@@ -43,6 +43,9 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
+    for hint, opening, ending in _OTHER_MARKS:
+        if response.rfind(hint) >= 0:
+            response = _after_marks(response, opening, ending)
     if ">" not in response:  # one character is found fast, also in a long response
         return response
     text = _outside(response, "think")
@@ -56,16 +59,26 @@ def after_thinking(response: str) -> str:
     return text
 
 
+_OTHER_MARKS = (
+    ("THINK]", "[THINK]", "[/THINK]"),
+    ("think▷", "◁think▷", "◁/think▷"),
+    ("channel|>", "<|channel|>analysis", "<|channel|>final<|message|>"),
+)
+"""What is looked for first, then how reasoning begins and ends where it has no tag of its own."""
 _OTHERS = (("thinking", "ing>"), ("reasoning", "ing>"), ("thought", "ught>"), ("scratchpad", "pad>"))
 
 
 def _outside(text: str, tag: str) -> str:
+    return _after_marks(text, f"<{tag}>", f"</{tag}>")
+
+
+def _after_marks(text: str, opening: str, ending: str) -> str:
     # rfind of a long needle costs a tenth of find on a response of 200 kB
-    end = text.rfind(f"</{tag}>")
+    end = text.rfind(ending)
     if end >= 0:
-        text = text[end + len(tag) + 3 :]
-    if text.rfind(f"<{tag}>") >= 0:
-        text = text[: text.find(f"<{tag}>")]
+        text = text[end + len(ending) :]
+    if text.rfind(opening) >= 0:
+        text = text[: text.find(opening)]
     return text
 
 
@@ -102,6 +115,8 @@ def _joined(text: str, last: Span) -> tuple[str, tuple[str, ...]]:
         gap = text[earlier.end : current.start]
         if len(gap) > 80 or not _AND.search(gap) or not _JOINT.fullmatch(gap):
             break
+        if denied(text, earlier.start, earlier.end):
+            break
         parts.append(earlier.inner)
         current = earlier
     parts.reverse()
@@ -117,8 +132,8 @@ def final_answer(response: str) -> FinalAnswer | None:
     ('8',)
     """
     text = after_thinking(response)
-    if ">" in text and text.rfind("</answer>") >= 0:
-        found = _from_tags(text)
+    if ">" in text and (tag := next((t for t in _ANSWER_TAGS if text.rfind(t) >= 0), "")):
+        found = _from_tags(text, tag[:-1])
         if found:
             return found
     box = _last_good_box(text)
@@ -189,17 +204,23 @@ def _last_good_box(text: str) -> Span | None:
     return None
 
 
-def _from_tags(text: str) -> FinalAnswer | None:
-    end = text.rfind("</answer>")
-    start = text.rfind("<answer>", 0, end)
+_LONGEST_UNCLOSED = 200
+"""A tag that is never closed holds an answer where hardly anything follows, and else a response that was cut off."""
+_ANSWER_TAGS = ("answer>", "Answer>", "ANSWER>")
+
+
+def _from_tags(text: str, name: str) -> FinalAnswer | None:
+    opening, ending = f"<{name}>", f"</{name}>"
+    end = text.rfind(ending)
+    start = text.rfind(opening, 0, end if end >= 0 else len(text))
     if start < 0:
         return None
-    inner = text[start + 8 : end].strip()
-    if not inner:
+    inner = text[start + len(opening) : end if end >= 0 else len(text)].strip()
+    if not inner or (end < 0 and len(inner) > _LONGEST_UNCLOSED):
         return None
-    earlier_end = text.rfind("</answer>", 0, start)
-    earlier = text.rfind("<answer>", 0, earlier_end) if earlier_end >= 0 else -1
-    rivals = (text[earlier + 8 : earlier_end].strip(),) if earlier >= 0 else ()
+    earlier_end = text.rfind(ending, 0, start)
+    earlier = text.rfind(opening, 0, earlier_end) if earlier_end >= 0 else -1
+    rivals = (text[earlier + len(opening) : earlier_end].strip(),) if earlier >= 0 else ()
     if "\\boxed" in inner:
         box = _last_good_box(inner)
         if box is not None:

@@ -10,25 +10,31 @@ from assay.text.denied import denied
 
 TAIL = 4000
 """How many of the last characters are searched for a statement that is not in a box or tag."""
+_ANSWER_ABROAD = (
+    "最终答案|答案|答え|정답|답|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|Odpowiedź|Cevap|Jawaban|Đáp án|उत्तर|الجواب|الإجابة"
+)
 _LEAD = re.compile(
     r"(?:option|choice)\s+is\b"
     r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
-    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
-    r"|(?:答案|最终答案)\s*(?:是|为|：|:)|(?:Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب)\s*(?:finale?\s*)?(?:[:：]|est\b)"
+    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[\"']?\s*[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
+    rf"|(?:{_ANSWER_ABROAD})[*_\s]*(?:final[ea]?\s*)?(?:[:：=]|(?:est|ist|es|é|è|jest|to|adalah|هو|है)(?=\s)|是|为|為|は|은|는)[*_\s]*:?"
     r"|A\s?:(?=\s*\S)|####",
     re.I,
 )
 _KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_AT_THE_START = ("A:", "Ans", "ans")
 _OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, " ans ": 1}
-_FOREIGN = re.compile("(?i)答案|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|उत्तर|الجواب")
+_FOREIGN = re.compile(f"(?i){_ANSWER_ABROAD}")
+_LATIN_ABROAD = ("espuesta", "ntwort", "esposta", "isposta", "evap", "awaban")
+"""The words for an answer in languages that are written without an accent."""
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:
     """Where a statement such as `the answer is` begins, from the last one back."""
     places = [(place, key) for key in _KEYS if (place := tail.rfind(key)) >= 0]
-    if not tail.isascii():
+    if not tail.isascii() or any(tail.rfind(word) >= 0 for word in _LATIN_ABROAD):
         places += [(m.start(), "") for m in _FOREIGN.finditer(tail)]
-    if tail.startswith("A:"):
+    if tail.startswith(_AT_THE_START):
         places.append((0, ""))
     for _ in range(_MOST_LEADS):
         if not places:
@@ -52,6 +58,9 @@ _BECAUSE = re.compile(
     r"[,\s]\s{0,4}(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
     re.I | re.S,
 )
+_CONTRAST = re.compile(r"(?:,|\s\(|\s[-–—])\s{0,4}(?:and\s|but\s)?not\s.*$|,?\s(?:rather than|instead of|as opposed to)\s.*$", re.I | re.S)
+"""`13, not 12`: what the answer is contrasted with."""
+_COPULA = re.compile(r"(?:です|である|だ|입니다|이다|이에요|예요)$")
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
 
@@ -74,9 +83,13 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
         if not joint:
             return Span(lead.start(), i + fence.end(), inner, how)
     end = _SENTENCE_END.search(rest)
+    if end and end.group() in ("?", "？"):
+        return None  # a question states nothing
     phrase = rest[: end.start()] if end else rest
     phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
+    phrase = _CONTRAST.sub("", phrase) if "not" in phrase or " of " in phrase or " than " in phrase else phrase
     phrase = _QUOTES.sub("", phrase).rstrip("*_`\"'“”\\").strip()
+    phrase = phrase if phrase.isascii() else _COPULA.sub("", phrase)
     return Span(lead.start(), i + (end.end() if end else len(rest)), phrase, how) if phrase else None
 
 

@@ -9,14 +9,19 @@ from assay.text.stated import FENCE, TAIL
 
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)",
+    r"(?<![A-Za-z0-9_.:])\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?(?![\d:])"
+    r"|(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:e[-+]?\d+)?\s?(?:%|\\%)?(?![A-Za-z_]*\d)",
     re.I,
 )
 _LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
 """Letters of scripts in which formulas are not written: a sentence has many of them."""
-_LABELLED = re.compile(
-    r"\b(?:Respuesta|Antwort|Resposta|Risposta|Odpowiedź|Cevap|Jawaban)\s*:\s*([^\n]+?)\s*\.?$", re.I
+_COURTESY = re.compile(
+    r"\n\s*(?:i\s+)?(?:hope\s+(?:this|that|it)|let\s+me\s+know|feel\s+free|please\s+let|if\s+you\s+have\s+any|is\s+there\s+anything)\b[^\n]*\s*$",
+    re.I,
 )
+"""A closing line to the reader, which holds no answer."""
+_CHOSEN = re.compile(r"\b(?:is|be|choose|select|pick|chose)\s+(?:option\s+|choice\s+)?\(?([A-J])\)?\s*\.?$")
+_JSON = re.compile(r"""["'](?:final[_ ]?)?(?:answer|result|solution)["']\s*:\s*("(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*)""", re.I)
 _CONNECTIVE = re.compile(
     r"^(?:(?:hence|thus|so|therefore|then|finally|we\s+(?:get|have|find|obtain)|it\s+is|this\s+is|that\s+is)\b[\s,:]*)+",
     re.I,
@@ -29,10 +34,13 @@ def unmarked(text: str) -> tuple[str, str] | None:
     text = text.strip()
     if not text:
         return None
-    labelled = _LABELLED.search(text[-300:])
-    if labelled:
-        return (unfence(labelled.group(1)), "stated")
+    if text.rfind("\n") >= 0 and (courtesy := _COURTESY.search(text, max(0, len(text) - 400))):
+        text = text[: courtesy.start()].rstrip()
+    if text[-1:] == "}" and text[:1] == "{" and (entries := _JSON.findall(text[-TAIL:])):
+        return (entries[-1].strip('"'), "stated")
     if len(text) <= 400 and _is_bare(text):
+        if denied(text, 0, 0) or _DISOWNED.search(text):
+            return None
         return (unfence(_CONNECTIVE.sub("", text)), "bare")
     tail = text[-TAIL:]
     fences = list(FENCE.finditer(tail))
@@ -48,12 +56,19 @@ def unmarked(text: str) -> tuple[str, str] | None:
     return _from_line(last_line, tail)
 
 
+_DISOWNED = re.compile(r"\b(?:wrong|incorrect|false\s+start|not\s+(?:right|correct|the\s+answer))\b", re.I)
+"""What a bare answer never says of itself."""
+
+
 def _inner(fence: re.Match[str]) -> str:
     return next(g for g in fence.groups() if g is not None)
 
 
 def _fenced(tail: str, fences: list[re.Match[str]], inner: str) -> tuple[str, str]:
     last = fences[-1]
+    if len(fences) > 1 and _says_for_which(fences[-2], last, tail):
+        fences = fences[:-1]
+        last, inner = fences[-1], _inner(fences[-1])
     bold = last.group().startswith("**")
     unit = re.match(r"\s*(percent|%|\\%|degrees)", tail[last.end() :])
     if unit:
@@ -64,6 +79,16 @@ def _fenced(tail: str, fences: list[re.Match[str]], inner: str) -> tuple[str, st
             break
         inner = f"{_inner(earlier)}, {inner}"
     return (unfence(inner), "bold" if bold else "math")
+
+
+_FOR_WHICH = re.compile(r"\s*,?\s*(?:for|where|with|when|if)\s+(?:all|any|every|each|some)?[a-z\s]{0,30}")
+
+
+def _says_for_which(said: re.Match[str], last: re.Match[str], tail: str) -> bool:
+    """`$f(x) = x + 1$ for all real $x$`: the last formula only says for which values the one before it holds."""
+    inner = _inner(last).strip()
+    named = len(inner) == 1 and inner.isalpha()
+    return named and "=" in _inner(said) and bool(_FOR_WHICH.fullmatch(tail, said.end(), last.start()))
 
 
 def _later_number(after: str) -> bool:
@@ -77,7 +102,13 @@ def _from_line(line: str, tail: str) -> tuple[str, str] | None:
             value = equation.group(1).strip()
             if value and len(_WORD.findall(value)) <= 3 and len(_LETTERS_ELSEWHERE.findall(value)) <= 4:
                 return (value, "equation")
-        numbers = [m for m in _NUMBER.finditer(candidate) if not denied(candidate, m.start(), m.end())]
+        if candidate is line and (chosen := _CHOSEN.search(line)) and not denied(line, chosen.start(1), chosen.end(1)):
+            return (chosen.group(1), "choice")
+        numbers = [
+            m
+            for m in _NUMBER.finditer(candidate)
+            if not denied(candidate, m.start(), m.end()) and candidate[m.end() : m.end() + 1] != "?"
+        ]
         if numbers:
             return (numbers[-1].group().strip(), "number")
     return None
