@@ -9,7 +9,7 @@ from assay.math.limits import TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
 from assay.math.numbers import number
 from assay.math.tree import Group, Node, Num, Op, Sym
-from assay.math.units import is_unit_word, unit_follows
+from assay.math.unit_words import is_unit_word, unit_follows
 
 WORDS_OF_TEXT = frozenset(
     [

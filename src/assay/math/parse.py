@@ -21,8 +21,8 @@ from assay.math.lex import Tokens, lex
 from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
 from assay.math.numbers import mixed
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym
-from assay.math.units import take_unit
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, variables
+from assay.math.unit_words import begins_unit, take_unit, units_from
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
 CLOSERS = frozenset({")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", ""})
@@ -41,6 +41,26 @@ def parse(tokens: Tokens) -> Node:
     if c.i < c.n:
         raise Unreadable(f"{c.peek()!r} is not understood here")
     return node
+
+
+_LONGEST_MEASURED = 60
+
+
+def parse_measured(tokens: Tokens, split: bool = False) -> Quantity | None:
+    """A number and units behind it as physics writes them, such as `9.8 \\frac{m}{s^2}`; None for anything else."""
+    words = tokens.tokens
+    if not 1 < len(words) <= _LONGEST_MEASURED:
+        return None
+    for k in range(1, len(words)):
+        if not begins_unit(words[k]):
+            continue
+        rest = Tokens(words[k:], spaced={i - k for i in tokens.spaced if i >= k})
+        unit = units_from(Cursor(rest, GRAMMAR), split)
+        if unit:
+            end = k - 1 if words[k - 1] == "*" else k
+            value = parse(Tokens(words[:end], spaced=tokens.spaced))
+            return Quantity(value, unit) if not variables(value) else None
+    return None
 
 
 def sequence(c: Cursor) -> Node:
@@ -248,7 +268,8 @@ def product(c: Cursor) -> Node:
             left = Op("mod", (left, total(c)))
             c.expect(")")
         elif starts_factor(c, left):
-            left = mixed(c, left) or Op("*", (left, power(c)))
+            whole = mixed(c, left)
+            left = Op("*", (left, power(c))) if whole is None else _with_postfix(c, whole)
         else:
             return left
 
@@ -276,23 +297,25 @@ def power(c: Cursor) -> Node:
     if c.depth > DEEPEST:
         raise TooLarge(f"more than {DEEPEST} levels")
     node = atoms.atom(c)
+    if c.t[c.i] in _POSTFIX:
+        node = _with_postfix(c, node)
+    c.depth -= 1
+    return node
+
+
+def _with_postfix(c: Cursor, node: Node) -> Node:
     while (token := c.t[c.i]) in _POSTFIX:
+        c.i += 1
         if token == "^":
-            c.i += 1
             node = _raised(c, node)
         elif token == "!":
-            c.i += 1
             node = Op("!!", (node,)) if c.accept("!") else Op("!", (node,))
         elif token == "°":
-            c.i += 1
             node = _degrees(c, node)
         elif token == "%":
-            c.i += 1
             node = Quantity(node, ("%",)) if c.depth <= 2 else Op("/", (node, Num(100)))
         else:
-            c.i += 1
             node = Op("^", (node, Num(2 if token == "²" else 3)))
-    c.depth -= 1
     return node
 
 

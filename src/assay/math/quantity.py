@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.math.tree import Group, Node, Num, Op, Quantity
-from assay.math.units import measure
+from assay.math.tree import Node, Num, Op, Quantity
+from assay.math.units import known_unit, measure
 
 Same = Callable[[Node, Node], bool | None]
 
@@ -15,7 +15,7 @@ def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, st
     g, g_unit = _compound(*_split(gold))
     a, a_unit = _compound(*_split(answer))
     if _clock(g_unit) or _clock(a_unit):
-        return _same_time(g, _clock(g_unit), a, _clock(a_unit), same), "times of day"
+        return _same_time(g, _clock(g_unit), a, _clock(a_unit)), "times of day"
     if g_unit == ("%",) or a_unit == ("%",):
         return _percent(g, g_unit, a, a_unit, same), "per cent"
     if not g_unit or not a_unit:
@@ -23,13 +23,31 @@ def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, st
     if _words(g_unit) == _words(a_unit):
         return same(g, a), "the same unit"
     x, y = measure(g_unit), measure(a_unit)
-    if x is not None and y is not None:
+    if x is not None and y is not None and "$" not in (*g_unit, *a_unit):
         if x[0] != y[0]:
             return False, "units that measure other things"
         return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
+    return _in_other_words(g, g_unit, a, a_unit, same)
+
+
+def _in_other_words(
+    g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same
+) -> tuple[bool | None, str]:
+    """Units of which at least one is not known, or is the bare sign of a currency."""
+    x, y = measure(g_unit), measure(a_unit)
+    if x is not None and y is not None and x[0] == y[0]:
+        return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
+    if g_unit == ("$",) or a_unit == ("$",):
+        other = a_unit if g_unit == ("$",) else g_unit
+        return (same(g, a), "a unit left out") if _money(other) else (False, "other units")
     if set(_words(g_unit)) <= set(_words(a_unit)) or set(_words(a_unit)) <= set(_words(g_unit)):
         return same(g, a), "a unit in more words"
     return False, "other units"
+
+
+def _money(unit: tuple[str, ...]) -> bool:
+    """Whether nothing in a unit speaks against dollars: `per hour` and `each` do not, `euros` and `cm` do."""
+    return unit[0] in ("/", "per", "a", "an", "each", "in", "for", "total") or "$" in unit
 
 
 def _split(node: Node) -> tuple[Node, tuple[str, ...]]:
@@ -61,23 +79,20 @@ def _times(value: Node, factor: Num) -> Node:
 
 
 def _words(unit: tuple[str, ...]) -> list[str]:
-    """The words of a unit, in lower case, without plural, fillers and signs."""
-    text = [w.lower().rstrip("s") or w for w in unit if w not in _UNSAID]
-    return sorted(_SPELLED.get(w, w) for w in text)
+    """The words of a unit, in lower case, without plural, fillers and signs; a known unit by what it measures."""
+    return sorted(_word(w) for w in unit if w not in _UNSAID)
+
+
+def _word(word: str) -> str:
+    known = known_unit(word) if word not in _SPELLED else None
+    if known is not None:
+        return repr(known)
+    text = word.lower().rstrip("s") or word
+    return _SPELLED.get(text, text)
 
 
 _UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
-_SPELLED = {
-    "per": "/",
-    "²": "2",
-    "³": "3",
-    "person": "people",
-    "foot": "feet",
-    "inch": "inche",
-    "square": "2",
-    "metre": "meter",
-    "$": "dollar",
-}
+_SPELLED = {"²": "2", "³": "3", "person": "people", "square": "2", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
 
 
 def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:
@@ -98,13 +113,12 @@ def _clock(unit: tuple[str, ...]) -> str:
     return text if text in ("am", "pm") else ""
 
 
-def _same_time(g: Node, g_half: str, a: Node, a_half: str, same: Same) -> bool | None:
+def _same_time(g: Node, g_half: str, a: Node, a_half: str) -> bool | None:
     x, y = _minutes(g, g_half), _minutes(a, a_half)
     if x is None or y is None:
         return False
-    if g_half and a_half:
-        return x == y
-    return x == y or x % 720 == y  # one of the two does not say which half of the day
+    unsaid = y if g_half else x  # of the one that does not say which half of the day it is, or of either
+    return x == y if (g_half and a_half) or unsaid >= 13 * 60 else x % 720 == y % 720
 
 
 def _minutes(node: Node, half: str) -> int | None:
@@ -116,6 +130,3 @@ def _minutes(node: Node, half: str) -> int | None:
     if half:
         hours = hours % 12 + (12 if half == "pm" else 0)
     return hours * 60 + minutes
-
-
-_ = Group

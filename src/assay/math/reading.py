@@ -7,8 +7,8 @@ import re
 from assay.math.canonical import LONGEST, canonical, fold
 from assay.math.lex import Tokens, lex
 from assay.math.limits import TooLarge, Unreadable
-from assay.math.parse import parse
-from assay.math.tree import Group, Node, Num, Sym
+from assay.math.parse import parse, parse_measured
+from assay.math.tree import Group, Node, Num, Quantity, Sym
 from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
@@ -119,6 +119,13 @@ class Reading:
         """The tree that is read when `e^2t` means e to the 2t; None where nothing of the kind is written."""
         text = _LOOSE.sub(r"e^{\1}", self.text)
         return _parsed(text) if text != self.text else None
+
+    def measured(self, split: bool = False) -> Quantity | None:
+        """The number and its units that are read where letters behind a number are units and no variables."""
+        try:
+            return parse_measured(lex(self.text), split)
+        except (Unreadable, TooLarge):
+            return None
 
 
 _LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")

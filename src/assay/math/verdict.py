@@ -17,7 +17,7 @@ from assay.math.limits import TooLarge, Unreadable
 from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
-from assay.math.tree import Node, Num, Quantity
+from assay.math.tree import Node, Num, Quantity, variables
 from assay.math.words import choices, date, led_choice, only_number
 
 Form = Literal["any", "same"]
@@ -112,6 +112,8 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
                 return Decision(True, decision.rule)
         if _with_decimal_comma(answer, gold, options):
             return Decision(True, "a decimal comma")
+        if _with_units(answer, gold, g, a, options):
+            return Decision(True, "converted units")
         if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
             return Decision(True, "exponents without braces")
         return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
@@ -143,6 +145,26 @@ def _with_decimal_comma(answer: Reading, gold: Reading, options: Options) -> boo
         return False
     g, a = (Reading(t.replace(",", ".") if c else t).node for t, c in zip(texts, commas, strict=True))
     return g is not None and a is not None and _by_value(g, a, options).same is True
+
+
+def _with_units(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> bool:
+    """`100 N·m` against `100 J`: what was read as variables is read as units, where the other side has a unit too, or is
+    a number and the units are more than one letter."""
+    if options.form == "same":
+        return False
+    for split in (False, True):
+        first = gold.measured(split) or (None if variables(g) else g)
+        second = answer.measured(split) or (None if variables(a) else a)
+        if first is None or second is None or not (_said(first, g) or _said(second, a)):
+            return False
+        if _by_value(first, second, options).same:
+            return True
+    return False
+
+
+def _said(measured: Node, node: Node) -> bool:
+    """Whether what was measured has its unit in so many words, and not in one letter that may be a variable."""
+    return isinstance(measured, Quantity) and (isinstance(node, Quantity) or len("".join(measured.unit)) > 1)
 
 
 def _loosely(answer: Reading, gold: Reading, options: Options) -> bool:
