@@ -7,7 +7,7 @@ from assay.math.cursor import Cursor
 from assay.math.functions import COMMANDS, environment, function
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, NUMBER_WORDS, RELATIONS, SCALES, VARIANTS
-from assay.math.numbers import number
+from assay.math.numbers import based, number
 from assay.math.tree import Group, Node, Num, Op, Sym
 from assay.math.unit_words import is_unit_word, unit_follows
 
@@ -90,7 +90,10 @@ def atom(c: Cursor) -> Node:
     if first.isalpha():
         return word(c)
     if token in BRACKETS:
-        return BRACKETS[token](c)
+        node = BRACKETS[token](c)
+        if c.t[c.i] == "_" and isinstance(node, Num) and isinstance(node.value, int) and c.t[c.i - 1] == ")":
+            return based(c, str(node.value))  # `(101)_2`
+        return node
     if first == "\\":
         return command(c)
     if token in ("-", "+"):
@@ -105,6 +108,11 @@ def atom(c: Cursor) -> Node:
 
 def _is_text(token: str) -> bool:
     return token in WORDS_OF_TEXT or (token.istitle() and token.lower() in WORDS_OF_TEXT)
+
+
+def _glued(c: Cursor) -> bool:
+    """Whether the word that was just taken stands in a formula, as in `v_0t+at^2`."""
+    return c.peek() in ("^", "_", "²", "³") or (c.i > 1 and c.t[c.i - 2] in ("+", "-", "/") and c.i - 1 not in c.spaced)
 
 
 def is_factor_word(c: Cursor, left: Node) -> bool:
@@ -145,7 +153,7 @@ def word(c: Cursor) -> Node:
         c.i -= 1
         c.split(split)
         return word(c)
-    if len(token) > 4 or _is_text(token) or not token.isascii() or (len(token) > 2 and c.n == 1):
+    if len(token) > 4 or (_is_text(token) and not _glued(c)) or not token.isascii() or (len(token) > 2 and c.n == 1):
         raise Unreadable(f"{token!r} is a word")
     if len(token) == 4 and not token.isupper():
         raise Unreadable(f"{token!r} is a word")
@@ -187,7 +195,7 @@ def _indexed(c: Cursor, letter: str) -> Node:
     c.i += 1
     start = c.i
     try:
-        index = argument(c)
+        index = argument(c, whole=c.peek().isdecimal())
     except Unreadable:
         c.i = start
         index = argument(c, whole=True, text=True)

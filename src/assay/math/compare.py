@@ -5,7 +5,9 @@ Each comparison gives a `Decision`: the verdict, None where it is undecided, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from assay.math.canonical import canonical
 from assay.math.decision import Closeness, Decision
@@ -14,20 +16,47 @@ from assay.math.matrices import work_out
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
 from assay.math.scalars import scalars
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, is_number, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, is_number, variables, walk
+from assay.math.vectors import components
 
 
 def same(gold: Node, answer: Node, near: Closeness) -> Decision:
     """Whether the answer is the gold."""
+    rough = _roughly(gold, answer, near)
+    if rough is not None:
+        return rough
     gold, answer = unwrap(gold), unwrap(answer)
     if isinstance(gold, Group) != isinstance(answer, Group):
         gold, answer = point(gold), point(answer)
+    if isinstance(gold, Group | Matrix) != isinstance(answer, Group | Matrix):
+        vector, other = (answer, gold) if isinstance(gold, Group | Matrix) else (gold, answer)
+        for tuple_ in components(vector):
+            decision = same(tuple_, other, near) if vector is gold else same(other, tuple_, near)
+            if decision.same:
+                return decision
     for kinds, rule in _RULES:
         if kinds(gold, answer):
             decision = rule(gold, answer, near)
             if decision is not None:
                 return decision
     return Decision(False, f"{_kind(gold)} against {_kind(answer)}")
+
+
+_ROUGH = Closeness(Fraction(1, 20))
+
+
+def _roughly(gold: Node, answer: Node, near: Closeness) -> Decision | None:
+    """An exact value that is followed by a rounded one states both of its sides, where they are near each other."""
+    for said, other, gold_said in ((gold, answer, True), (answer, gold, False)):
+        if not (isinstance(said, Relation) and said.signs[-1] == "~" and len(said.sides) > 1):
+            continue
+        exact, rounded = said.sides[-2:]
+        if isinstance(other, Relation) or variables(exact) or not same(exact, rounded, _ROUGH).same:
+            continue
+        decision = same(rounded, other, near) if gold_said else same(other, rounded, near)
+        if decision.same:
+            return decision
+    return None
 
 
 def _kind(node: Node) -> str:
@@ -243,6 +272,8 @@ def _lists_of_relations(gold: Node, answer: Node, near: Closeness) -> Decision:
     if _relations(gold) and _relations(answer) and matched(left, right, near):
         return Decision(True, "the same equations")
     names = _names(left), _names(right)
+    if names[0] and names[1] and _numbered(*names):
+        names = ["x"], ["x"]
     if names[0] and names[1] and names[0] != names[1]:
         return Decision(False, "equations for other variables")
     several = len(names[0] or names[1]) > 1
@@ -300,6 +331,13 @@ def _names(items: Sequence[Node]) -> list[str]:
         if isinstance(n, Relation) and is_name(n.sides[0]) and repr(n.sides[0]) not in names:
             names.append(repr(n.sides[0]))
     return sorted(names)
+
+
+def _numbered(first: list[str], second: list[str]) -> bool:
+    """`x_1 = 1, x_2 = 2` beside `x = 1 or x = 2`: one variable, and the same with a number to each of its values."""
+    one, many = (first, second) if len(first) == 1 else (second, first)
+    stem = one[0][:-2]  # without the end of what a symbol is shown as
+    return len(one) == 1 and len(many) > 1 and all(re.fullmatch(re.escape(stem) + r"_\d'\)", name) for name in many)
 
 
 def _values(node: Node) -> list[Node] | None:

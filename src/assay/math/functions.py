@@ -45,6 +45,8 @@ def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
         return Op("root", (value, Num(2)))
     if fn == "cbrt":
         return Op("root", (value, Num(3)))
+    if fn == "cis":
+        return Op("+", (Op("cos", args), Op("*", (Sym("i"), Op("sin", args)))))
     if fn == "exp":
         return Op("^", (Sym("e"), value))
     if fn == "lg":
@@ -85,7 +87,9 @@ def function_argument(c: Cursor, fn: str) -> Node:
 def _same_argument(c: Cursor) -> bool:
     token = c.peek().lstrip("\\")
     return (
-        token not in FUNCTIONS and token not in ("(", "[", "{", "left") and token not in ("int", "sum", "prod", "lim")
+        token not in FUNCTIONS
+        and token not in ("(", "[", "{", "left", "int", "sum", "prod", "lim")
+        and not (token in ("e", "exp") and c.peek(1) == "^")  # after a sine: e^x is a factor of its own
     )
 
 
@@ -227,5 +231,5 @@ COMMANDS: dict[str, Callable[[Cursor], Node]] = {
     "\\nabla": _constant(Sym("nabla")),
     "\\ldots": _constant(Sym("...")),
     **{f"\\{mark}": _decorated(mark) for mark in ("vec", "hat", "bar", "overline", "tilde", "dot", "ddot", "widehat")},
-    **{f"\\{mark}": _decorated("vec") for mark in ("overrightarrow", "overleftarrow", "widetilde", "underline")},
+    **{f"\\{mark}": _decorated("vec") for mark in ("overrightarrow", "overleftarrow", "widetilde")},
 }

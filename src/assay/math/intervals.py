@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from assay.math.equal import equal
-from assay.math.tree import Group, Node, Num, Op, Relation, Sym, variables
+from assay.math.scalars import number
+from assay.math.tree import CONSTANTS, Group, Node, Num, Op, Relation, Sym, variables
 
 
 class Interval(NamedTuple):
@@ -109,19 +111,33 @@ def _union(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interva
 def _without(
     whole: tuple[list[Interval], str] | None, holes: tuple[list[Interval], str] | None
 ) -> tuple[list[Interval], str] | None:
-    if (
-        whole is None
-        or holes is None
-        or len(whole[0]) != 1
-        or len(holes[0]) != 1
-        or holes[0][0].low != holes[0][0].high
-    ):
+    """An interval without points or intervals that lie within it."""
+    if whole is None or holes is None or len(whole[0]) != 1 or not holes[0] or len(holes[0]) > _MOST_HOLES:
         return None
-    line, point = whole[0][0], holes[0][0].low
-    return [
-        Interval(line.low, line.low_closed, point, False),
-        Interval(point, False, line.high, line.high_closed),
-    ], whole[1]
+    line, ordered = whole[0][0], sorted(holes[0], key=lambda hole: _place(hole.low))
+    if len(ordered) > 1 and any(math.isnan(_place(end)) for hole in ordered for end in (hole.low, hole.high)):
+        return None
+    rest, low, closed = list[Interval](), line.low, line.low_closed
+    for hole in ordered:
+        if infinite(hole.low) >= 0:
+            rest.append(Interval(low, closed, hole.low, not hole.low_closed and not infinite(hole.low)))
+        low, closed = hole.high, not hole.high_closed
+    if infinite(low) <= 0:
+        rest.append(Interval(low, closed, line.high, line.high_closed))
+    return rest, whole[1]
+
+
+_MOST_HOLES = 8
+
+
+def _place(node: Node) -> float:
+    """Where an end lies, to put holes in order; no verdict hangs on how exact it is. NaN where it is no number."""
+    sign = infinite(node)
+    value = None if sign else number(node)
+    try:
+        return sign * math.inf if sign else math.nan if value is None else float(value)
+    except OverflowError:
+        return math.nan
 
 
 def _both(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval], str] | None:
@@ -181,7 +197,9 @@ def _one_sided(r: Relation) -> tuple[list[Interval], str] | None:
         return None
     if _is_variable(right) and not variables(left):
         left, right, sign = right, left, _FLIP[sign]
-    if not _is_variable(left) or isinstance(right, Group | Relation) or not isinstance(left, Sym):
+    if isinstance(left, Op) and left.op == "abs" and not isinstance(right, Group | Relation):
+        return _around(left, sign, right)
+    if not isinstance(left, Sym) or left.name in CONSTANTS or isinstance(right, Group | Relation):
         return None
     name = _label(left)
     if sign == "!=":
@@ -191,4 +209,19 @@ def _one_sided(r: Relation) -> tuple[list[Interval], str] | None:
     return [Interval(right, sign == ">=", _INF, False)], name
 
 
-_ = Num
+def _around(left: Op, sign: str, radius: Node) -> tuple[list[Interval], str] | None:
+    """`|x - 1| < 2` as the interval around 1, and `|x - 1| > 2` as what lies outside of it."""
+    (inside,) = left.args
+    centre: Node = Num(0)
+    if isinstance(inside, Op) and inside.op == "+" and len(inside.args) == 2:
+        inside, shift = inside.args if isinstance(inside.args[0], Sym) else inside.args[::-1]
+        centre = Op("neg", (shift,))
+    if not isinstance(inside, Sym) or inside.name in ("z", "w") or variables(centre):  # those are complex
+        return None
+    low, high = Op("+", (centre, Op("neg", (radius,)))), Op("+", (centre, radius))
+    if sign in ("<", "<="):
+        return [Interval(low, sign == "<=", high, sign == "<=")], inside.name
+    if sign in (">", ">="):
+        closed = sign == ">="
+        return [Interval(_MINUS_INF, False, low, closed), Interval(high, closed, _INF, False)], inside.name
+    return None

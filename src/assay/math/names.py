@@ -92,6 +92,7 @@ FUNCTIONS = {
     "binom": "binom",
     "binomial": "binom",
     "factorial": "!",
+    "cis": "cis",
     "Re": "re",
     "Im": "im",
 }
@@ -155,6 +156,7 @@ SIGNS = {
     "\\ast": "*",
     "\\cdotp": "*",
     "**": "^",
+    "+/-": "\\pm",
     "\\div": "/",
     "\\over": "/",
     "\\dfrac": "\\frac",
@@ -210,6 +212,8 @@ SIGNS = {
     "\\ratio": ":",
     "\\tan": "tan",
     "percent": "%",
+    "\\therefore": "",
+    "\\because": "",
     "pct": "%",
     "percentage": "%",
     "\\percent": "%",
@@ -288,6 +292,10 @@ DROPPED = frozenset(
         "\\tt",
         "\\cal",
         "\\boldmath",
+        "\\qed",
+        "\\blacksquare",
+        "\\square",
+        "\\Box",
         "\\normalsize",
         "\\large",
         "\\Large",
@@ -347,7 +355,7 @@ NUMBER_WORDS = {
         ]
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 BASES = {
     "two": 2,
     "three": 3,

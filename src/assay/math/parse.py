@@ -128,15 +128,64 @@ def item(c: Cursor) -> Node:
     token = c.t[c.i]
     if token in CURRENCIES and c.peek(1):
         sign = CURRENCIES[c.take()]
+        if c.peek() == "." and sign != "$":
+            c.i += 1  # `Rs. 500`
     elif token == "-" and c.peek(1) in CURRENCIES:
         c.t[c.i + 1], sign = "-", CURRENCIES[c.t[c.i + 1]]
         c.i += 1
-    if token == "(" or token.isalpha():
+    if token == "(":
         label(c)
+    if token.lower() in ("matrix", "array", "vector") and c.peek(1) == "(":
+        c.i += 1  # `Matrix([[1, 2], [3, 4]])`
+    said = worded_label(c) if len(token) > 1 and token.isalpha() else None
     node = relation(c)
-    if sign and sign != "$":
-        return Quantity(node, (sign,))
-    return node
+    if said is not None:
+        return _named(said, node)
+    return Quantity(node, (sign,)) if sign else node
+
+
+def _named(said: Sym, node: Node) -> Node:
+    if isinstance(node, Relation) or said.name.rsplit(" ", 1)[-1] in _SAYS_NOTHING:
+        return node
+    return Relation((said, node), ("=",))
+
+
+_SAYS_NOTHING = frozenset(
+    {
+        "answer",
+        "answers",
+        "ans",
+        "result",
+        "solution",
+        "solutions",
+        "value",
+        "total",
+        "therefore",
+        "thus",
+        "hence",
+        "so",
+    }
+)
+_LONGEST_LABEL = 8
+
+
+def worded_label(c: Cursor) -> Sym | None:
+    """Step over the words in front of a value, as in `Area = 24` or `Total cost: 17 dollars`; a name for the value."""
+    k = c.i
+    while c.t[k].isalpha() and c.t[k] not in SEPARATORS and k - c.i < _LONGEST_LABEL:
+        k += 1
+    words = c.t[c.i : k]
+    if c.t[k] not in ("=", ":") or not any(len(w) > 2 and not w.isupper() and w not in GREEK for w in words):
+        return None
+    if c.t[k + 1] in CLOSERS or (len(words) == 1 and _split_or_known(words[0])):
+        return None
+    c.i = k + 1
+    return Sym(" ".join(words).lower())
+
+
+def _split_or_known(word: str) -> bool:
+    """Whether a word is a product or a function rather than a name in words: `abc = 1`, `max`."""
+    return len(word) < 4 and not word.istitle() and word not in FUNCTIONS and word.lower() not in _SAYS_NOTHING
 
 
 def label(c: Cursor) -> None:
@@ -184,8 +233,9 @@ def side(c: Cursor) -> Node:
         return node
     if token == ":" or (token == "to" and c.peek(1)[:1].isdecimal()):
         node = _ratio(c, node)
-    while c.t[c.i] in ("\\cup", "\\cap", "\\setminus"):
-        op = c.take()[1:]
+    while c.t[c.i] in ("\\cup", "\\cap", "\\setminus") or (c.t[c.i] == "U" and _joins_sets(c, node)):
+        op = "cup" if c.peek() == "U" else c.peek()[1:]
+        c.i += 1
         node = Op(op, (node, total(c)))
     if c.t[c.i] not in _END_OF_SIDE:
         unit = take_unit(c)
@@ -249,7 +299,7 @@ def product(c: Cursor) -> Node:
     left = power(c)
     while True:
         token = c.t[c.i]
-        if token in _END_OF_PRODUCT:
+        if token in _END_OF_PRODUCT or (token == "U" and _joins_sets(c, left)):
             return left
         if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdecimal()):
             token = "*" if token == "times" else token
@@ -272,6 +322,11 @@ def product(c: Cursor) -> Node:
             left = Op("*", (left, power(c))) if whole is None else _with_postfix(c, whole)
         else:
             return left
+
+
+def _joins_sets(c: Cursor, left: Node) -> bool:
+    """`(0, 1) U (2, 3)`: a capital letter for the sign of a union."""
+    return isinstance(left, Group) and c.peek(1) in ("(", "[", "{", "\\{")
 
 
 def starts_factor(c: Cursor, left: Node) -> bool:
@@ -330,6 +385,9 @@ def _raised(c: Cursor, base: Node) -> Node:
         raise Unreadable("a mark in an exponent")
     if isinstance(base, Group | Matrix) and _is_transpose(c):
         return _transposed(base)
+    if c.peek() in ("o", "O") or (c.peek() == "{" and c.peek(1) in ("o", "O") and c.peek(2) == "}"):
+        c.i += 1 if c.peek() != "{" else 3  # `30^o`
+        return _degrees(c, base)
     exponent = argument(c, whole=True)
     if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
         return base
@@ -369,6 +427,8 @@ def _degrees(c: Cursor, node: Node) -> Node:
     if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
         c.i += 1
         return Quantity(node, (scale,))
+    if c.peek() in ("N", "S", "E", "W") and c.peek(1) in (*CLOSERS, *SEPARATORS):
+        return Quantity(Op("deg", (node,)), (c.take(),))  # `60° N`
     if c.peek()[:1].isdecimal() and c.peek(1) == "'":
         node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
         c.i += 1

@@ -8,7 +8,7 @@ from assay.math.canonical import LONGEST, canonical, fold
 from assay.math.lex import Tokens, lex
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.parse import parse, parse_measured
-from assay.math.tree import Group, Node, Num, Quantity, Sym
+from assay.math.tree import Group, Node, Num, Op, Quantity, Sym
 from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
@@ -23,7 +23,14 @@ def in_words(words: str) -> Node | None:
         return Num(value.numerator if value.denominator == 1 else value)
     if words in ("all real numbers", "all reals", "real numbers", "set of all real numbers", "set of real numbers"):
         return Sym("Reals")
-    return Group("set", ()) if words in ("empty set", "empty") else None
+    if words in ("noon", "midnight"):
+        return Quantity(Op("ratio", (Num(12), Num(0))), ("pm" if words == "noon" else "am",))
+    return Group("set", ()) if _NOTHING.fullmatch(words) else None
+
+
+_NOTHING = re.compile(
+    r"empty(?: set)?|no (?:real )?(?:solutions?|roots?|such (?:numbers?|integers?|values?))(?: exists?)?"
+)
 
 
 class Reading:

@@ -49,6 +49,7 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
         return True
     if set(a.signs) != {"="} or set(b.signs) != {"="}:
         return _inequalities(a, b)
+    b = _same_argument(a, b)
     x, y = value_of(a), value_of(b)
     if x is not None and y is not None and _defines(a, b, variables(x) | variables(y)):
         return same(x, y)
@@ -67,6 +68,29 @@ def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) 
     ):
         return same(x, y)
     return False
+
+
+def _same_argument(a: Relation, b: Relation) -> Relation:
+    """`f(t) = 2t` with the variable of `f(x) = 2x`: what the argument of a function is called says nothing."""
+    first, second = a.sides[0], b.sides[0]
+    if not (isinstance(first, Op) and isinstance(second, Op) and first.op == second.op == "apply"):
+        return b
+    if len(first.args) != 2 or len(second.args) != 2 or first.args[0] != second.args[0]:
+        return b
+    new, old = first.args[1], second.args[1]
+    if not (isinstance(new, Sym) and isinstance(old, Sym)) or new == old or new.name in _names_in(b):
+        return b
+    return Relation(tuple(_renamed(side, old.name, new) for side in b.sides), b.signs)
+
+
+def _names_in(r: Relation) -> set[str]:
+    return {name for side in r.sides for name in variables(side)}
+
+
+def _renamed(node: Node, old: str, new: Sym) -> Node:
+    if isinstance(node, Sym):
+        return new if node.name == old else node
+    return Op(node.op, tuple(_renamed(n, old, new) for n in node.args)) if isinstance(node, Op) else node
 
 
 def _defines(a: Relation, b: Relation, used: set[str]) -> bool:

@@ -39,12 +39,13 @@ def _otherwise_equal(gold: Node, answer: Node, near: Closeness) -> Decision:
         return Decision(True, "degrees")
     if "op log" in written and equal(gold, answer, DECADIC):
         return Decision(True, "logarithms to the base of ten")
-    if "I" in written and "i" in written:
-        return Decision(equal(_imaginary(gold), _imaginary(answer)), "I for the imaginary unit")
+    for letter in ("I", "j"):
+        if letter in written and "i" in written and equal(_imaginary(gold, letter), _imaginary(answer, letter)):
+            return Decision(True, f"{letter} for the imaginary unit")
     if near.relative and within(gold, answer, near.relative):
         return Decision(True, f"within {float(near.relative):g} of the gold")
     if _renamed(gold, answer):
-        return Decision(True, "equal but for the name of the integer")
+        return Decision(True, "equal but for the name of a constant")
     if near.rounding and rounds_to(gold, answer):
         return Decision(True, "equal as rounded")
     if _plain_digits(gold, answer):
@@ -53,11 +54,21 @@ def _otherwise_equal(gold: Node, answer: Node, near: Closeness) -> Decision:
 
 
 def _renamed(gold: Node, answer: Node) -> bool:
-    """`k pi` and `n pi`: multiples of a period, whatever the integer is called."""
+    """`k pi` and `n pi`, `x + C` and `x + c`: whatever the integer, or the arbitrary constant, is called."""
     g, a = variables(gold), variables(answer)
-    if len(g) != 1 or len(a) != 1 or g == a or not (g | a) <= {"k", "n", "m", "l"} or "pi" not in names(gold):
+    only_g, only_a = g - a, a - g
+    if len(only_g) != 1 or len(only_a) != 1:
         return False
-    return equal(gold, _with_name(answer, a.pop(), g.pop())) is True
+    integers = only_g | only_a <= _INTEGERS and len(g) == len(a) == 1 and "pi" in names(gold)
+    constants = only_g | only_a <= _CONSTANTS and len(g) == len(a) > 1
+    if not integers and not constants:
+        return False
+    return equal(gold, _with_name(answer, only_a.pop(), only_g.pop())) is True
+
+
+_INTEGERS = {"k", "n", "m", "l"}
+_CONSTANTS = {"C", "c", "K", "k", "C_1", "c_1", "C_0", "c_0", "const"}
+"""What an arbitrary constant is called, as in `x^2 + C`."""
 
 
 def _with_name(node: Node, old: str, new: str) -> Node:
@@ -66,10 +77,8 @@ def _with_name(node: Node, old: str, new: str) -> Node:
     return Op(node.op, tuple(_with_name(n, old, new) for n in node.args)) if isinstance(node, Op) else node
 
 
-def _imaginary(node: Node) -> Node:
-    if isinstance(node, Sym) and node.name == "I":
-        return Sym("i")
-    return Op(node.op, tuple(_imaginary(n) for n in node.args)) if isinstance(node, Op) else node
+def _imaginary(node: Node, letter: str) -> Node:
+    return _with_name(node, letter, "i")
 
 
 def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:

@@ -18,7 +18,7 @@ from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity, variables
-from assay.math.words import choices, date, led_choice, only_number
+from assay.math.words import choices, date, led_choice, led_word, only_number, same_letters, same_list
 
 Form = Literal["any", "same"]
 
@@ -98,6 +98,8 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")
+    if ("_" in answer.text or "_" in gold.text) and same_letters(gold.text, answer.text):
+        return Decision(True, "the same letters and digits")
     lettered = _choice(answer, gold)
     if lettered is not None:
         return lettered
@@ -134,7 +136,7 @@ def _in_parts(answer: Reading, gold: Reading, options: Options, otherwise: Decis
     return otherwise
 
 
-_COMMA = re.compile(r"[-+]?\d+,\d+")
+_COMMA = re.compile(r"[-+]?(?!(?!0)\d{1,3}(?:,\d{3})+$)\d+,\d+")
 
 
 def _with_decimal_comma(answer: Reading, gold: Reading, options: Options) -> bool:
@@ -148,8 +150,8 @@ def _with_decimal_comma(answer: Reading, gold: Reading, options: Options) -> boo
 
 
 def _with_units(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> bool:
-    """`100 N·m` against `100 J`: what was read as variables is read as units, where the other side has a unit too, or is
-    a number and the units are more than one letter."""
+    """`100 N·m` against `100 J`: what was read as variables is read as units, where the other side has a unit too, or
+    is a number and the units are more than one letter."""
     if options.form == "same":
         return False
     for split in (False, True):
@@ -214,6 +216,10 @@ def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
         return otherwise
     if answer.words and answer.words == gold.words:
         return Decision(True, "the same words")
+    if gold.words in ("yes", "no") and (led := led_word(answer.text)):
+        return Decision(led == gold.words, "yes or no")
+    if ("," in gold.text or " and " in gold.text) and same_list(gold.text, answer.text):
+        return Decision(True, "the same words in a list")
     if (day := date(gold.words)) is not None:
         return Decision(date(answer.words) == day, "dates")
     if answer.node is None and isinstance(gold.node, Num | Quantity):

@@ -14,7 +14,8 @@ _NOISE = re.compile(
 _SPACE = re.compile(r"[\s,;]+")
 _WRAPPED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARTICLES = frozenset({"the", "a", "an"})
-_SAME = {"true": "yes", "false": "no", "dne": "does not exist", "undef": "undefined"}
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SAME = {"true": "yes", "false": "no", "dne": "does not exist", "undef": "undefined"} | {d[:3]: d for d in _DAYS}
 
 
 def normal_words(text: str) -> str:
@@ -112,6 +113,11 @@ _HALVES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth"
 def number_in_words(text: str) -> Fraction | None:
     """`twenty-five`, `one half`, `two hundred`; None for other words."""
     parts = text.replace("-", " ").replace(" and ", " ").split()
+    if len(parts) > 1 and parts[0] in ("negative", "minus"):
+        positive = number_in_words(" ".join(parts[1:]))
+        return None if positive is None else -positive
+    if parts == ["half"] or parts == ["quarter"]:
+        return Fraction(1, _HALVES[parts[0]])
     if not parts or len(parts) > 8:
         return None
     total, current, seen = 0, 0, False
@@ -136,7 +142,50 @@ _NUMBER = re.compile(r"(?<![\w.\\^_{])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(
 def only_number(text: str) -> Fraction | None:
     """The one number of a sentence; None where there is none, or more than one, or the sentence denies it."""
     plain = _plain(text)
-    if re.search(r"\b(?:not|no|never|n't|without|if)\b|[=^\\<>]", plain):
+    if _QUALIFIED.search(plain):
         return None
     found = _NUMBER.findall(plain)
-    return Fraction(found[0].replace(",", "")) if len(found) == 1 else None
+    if found:
+        return Fraction(found[0].replace(",", "")) if len(found) == 1 else None
+    words = plain.lower().replace(",", " ").split()
+    counted = [k for k, w in enumerate(words) if w in NUMBER_WORDS or w in SCALES]
+    if not counted or len(words) > 12:
+        return None
+    first, last = counted[0], counted[-1]
+    first -= bool(first and words[first - 1] in ("negative", "minus"))
+    return number_in_words(" ".join(words[first : last + 1]))
+
+
+_QUALIFIED = re.compile(
+    r"\b(?:not|no|never|n't|without|if|or|least|most|than|between|under|over|above|below|up\s+to|almost|nearly|wrong)\b|[=^\\<>]",
+    re.I,
+)
+"""Words with which a number in a sentence is not simply that number."""
+
+
+def same_list(gold: str, answer: str) -> bool:
+    """Whether two lists of words, as in `red, blue`, have the same members."""
+    g, a = (sorted(normal_words(p) for p in _LISTED.split(_plain(text)) if p.strip()) for text in (gold, answer))
+    return len(g) > 1 and g == a
+
+
+_LISTED = re.compile(r"\s*(?:[,;]\s*(?:and\b)?|\band\b|\\\\)\s*")
+
+
+def led_word(text: str) -> str:
+    """The `yes` or `no` that a sentence begins with; empty where it begins otherwise."""
+    m = _LED_WORD.match(text)
+    return _SAME.get(m[1].lower(), m[1].lower()) if m else ""
+
+
+_LED_WORD = re.compile(r"\W*(yes|no|true|false)\s*(?:[,.;:!—–-]|$)", re.I)
+
+
+def same_letters(gold: str, answer: str) -> bool:
+    """Whether two texts differ only in how an index is marked: `H_2O` and `H2O`, `x_{12}` and `x12`."""
+    g, a = (_INDEX_MARKS.sub("", text) for text in (gold, answer))
+    return g == a and bool(_PLAIN_TEXT.fullmatch(g)) and ("_" in gold) != ("_" in answer)
+
+
+_INDEX_MARKS = re.compile(r"(?<=[A-Za-z)])_|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]")
+_PLAIN_TEXT = re.compile(r"[\w()+,.=*/-]+")

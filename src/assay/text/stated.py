@@ -10,9 +10,7 @@ from assay.text.denied import denied
 
 TAIL = 4000
 """How many of the last characters are searched for a statement that is not in a box or tag."""
-_ANSWER_ABROAD = (
-    "最终答案|答案|答え|정답|답|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|Odpowiedź|Cevap|Jawaban|Đáp án|उत्तर|الجواب|الإجابة"
-)
+_ANSWER_ABROAD = "最终答案|答案|答え|정답|답|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|Odpowiedź|Cevap|Jawaban|Đáp án|उत्तर|الجواب|الإجابة"
 _LEAD = re.compile(
     r"(?:option|choice)\s+is\b"
     r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
@@ -58,7 +56,9 @@ _BECAUSE = re.compile(
     r"[,\s]\s{0,4}(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
     re.I | re.S,
 )
-_CONTRAST = re.compile(r"(?:,|\s\(|\s[-–—])\s{0,4}(?:and\s|but\s)?not\s.*$|,?\s(?:rather than|instead of|as opposed to)\s.*$", re.I | re.S)
+_CONTRAST = re.compile(
+    r"(?:,|\s\(|\s[-–—])\s{0,4}(?:and\s|but\s)?not\s.*$|,?\s(?:rather than|instead of|as opposed to)\s.*$", re.I | re.S
+)
 """`13, not 12`: what the answer is contrasted with."""
 _COPULA = re.compile(r"(?:です|である|だ|입니다|이다|이에요|예요)$")
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)

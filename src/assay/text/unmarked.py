@@ -21,7 +21,9 @@ _COURTESY = re.compile(
 )
 """A closing line to the reader, which holds no answer."""
 _CHOSEN = re.compile(r"\b(?:is|be|choose|select|pick|chose)\s+(?:option\s+|choice\s+)?\(?([A-J])\)?\s*\.?$")
-_JSON = re.compile(r"""["'](?:final[_ ]?)?(?:answer|result|solution)["']\s*:\s*("(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*)""", re.I)
+_JSON = re.compile(
+    r"""["'](?:final[_ ]?)?(?:answer|result|solution)["']\s*:\s*("(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*)""", re.I
+)
 _CONNECTIVE = re.compile(
     r"^(?:(?:hence|thus|so|therefore|then|finally|we\s+(?:get|have|find|obtain)|it\s+is|this\s+is|that\s+is)\b[\s,:]*)+",
     re.I,
