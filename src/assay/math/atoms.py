@@ -144,7 +144,7 @@ def word(c: Cursor) -> Node:
         return Sym(token)
     if token in NUMBER_WORDS and (c.n == 1 or c.peek() in SCALES):
         return Num(NUMBER_WORDS[token] * (SCALES[c.take()] if c.peek() in SCALES else 1))
-    if token in ("Reals", "Integers"):
+    if token in ("Reals", "Integers", "Naturals", "Rationals", "Complexes"):
         return Sym(token)
     if token in GREEK:
         return name(c, token)

@@ -100,7 +100,9 @@ def braces(c: Cursor) -> Node:
             return Group("set", ())
         return c.grammar.atom(c)
     c.enter()
+    c.braced += 1
     inside = c.grammar.sequence(c)
+    c.braced -= 1
     c.leave()
     if c.peek() in ("\\choose", "\\atop"):
         c.i += 1

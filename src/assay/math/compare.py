@@ -76,7 +76,7 @@ def _kind(node: Node) -> str:
 def unwrap(node: Node) -> Node:
     """A set or list of one thing as that thing; what is only said to be near left out, and `k` being an integer."""
     for _ in range(4):
-        if isinstance(node, Group) and node.kind == "list" and len(node.items) > 1 and _membership(node.items[-1]):
+        if isinstance(node, Group) and node.kind == "list" and len(node.items) > 1 and _condition(node):
             node = Group("list", node.items[:-1], node.open)
         elif isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
             node = node.items[0]
@@ -91,8 +91,13 @@ def unwrap(node: Node) -> Node:
     return node
 
 
-def _membership(node: Node) -> bool:
-    return isinstance(node, Relation) and node.signs[-1] == "in" and node.sides[-1] in _NUMBER_SETS
+def _condition(node: Group) -> bool:
+    """Whether the last part only says for which values the first holds: `k` an integer, `x` not 1."""
+    first, last = node.items[0], node.items[-1]
+    if not isinstance(last, Relation):
+        return False
+    belongs = last.signs[-1] == "in" and last.sides[-1] in _NUMBER_SETS
+    return belongs or (last.signs == ("!=",) and _scalar(first) and bool(variables(last) & variables(first)))
 
 
 _NUMBER_SETS = (Sym("Integers"), Sym("Naturals"), Sym("Rationals"))
@@ -177,6 +182,8 @@ def _expanded(group: Group) -> list[Node]:
 
 def _collections(gold: Group, answer: Group, near: Closeness) -> Decision:
     left, right = _expanded(gold), _expanded(answer)
+    if {gold.open, answer.open} == {"and", "or"} and any(variables(n) for n in left):
+        return Decision(False, "and against or")  # of numbers, `1 and 2` and `1 or 2` list the same ones
     if "set" in (gold.kind, answer.kind):
         left, right = _distinct(left), _distinct(right)
     left, right = _distinct(left, Group), _distinct(right, Group)  # a solution that is listed twice is one solution
@@ -227,6 +234,7 @@ def _unpaired(left: list[Node], right: list[Node]) -> tuple[list[Node], list[Nod
 
 def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """An equation, an inequality, or lists of them, against another or against bare values."""
+    gold, answer = _spread(gold), _spread(answer)
     if isinstance(gold, Relation) and isinstance(answer, Relation):
         verdict = same_relation(gold, answer, lambda g, a: same(g, a, near).same is True)
         if verdict is not None:
@@ -239,6 +247,16 @@ def relations(gold: Node, answer: Node, near: Closeness) -> Decision | None:
             return Decision(region, "the same region")
         return _value_against(gold, answer, near)
     return _lists_of_relations(gold, answer, near)
+
+
+def _spread(node: Node) -> Node:
+    """`x = y = z = 1` as three equations."""
+    if not isinstance(node, Relation) or len(node.sides) < 3 or set(node.signs) != {"="} or variables(node.sides[-1]):
+        return node
+    *names, value = node.sides
+    if not all(isinstance(n, Sym) for n in names):
+        return node
+    return Group("list", tuple(Relation((n, value), ("=",)) for n in names), "and")
 
 
 def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
@@ -388,8 +406,20 @@ def _rows(node: Node) -> list[list[Node]] | None:
 
 def quantities(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """A value with a unit against one with the same, another, or none."""
+    gold, answer = _as_factor(gold, answer), _as_factor(answer, gold)
+    if not isinstance(gold, Quantity) and not isinstance(answer, Quantity):
+        return same(gold, answer, near)
     verdict, rule = same_quantity(gold, answer, lambda g, a: same(g, a, near).same)
     return Decision(verdict, rule)
+
+
+def _as_factor(node: Node, other: Node) -> Node:
+    """What was read as a unit as a variable, where the other side has a variable of that name: `0.25 L` and `L/4`."""
+    if not isinstance(node, Quantity) or isinstance(other, Quantity) or not set(node.unit) <= variables(other):
+        return node
+    for letter in node.unit:
+        node = Op("*", (node.value if isinstance(node, Quantity) else node, Sym(letter)))
+    return node
 
 
 def regions(gold: Node, answer: Node, near: Closeness) -> Decision | None:

@@ -27,9 +27,9 @@ _PADDING = ("",) * 8
 
 
 class Cursor:
-    """Where the reading is. `bars` counts open `|`, so that the next one closes."""
+    """Where the reading is. `bars` counts open `|`, so that the next one closes; `braced` how many braces are open."""
 
-    __slots__ = ("bars", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "braced", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
 
     def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -40,6 +40,7 @@ class Cursor:
         self.i = 0
         self.depth = 0
         self.bars = 0
+        self.braced = 0
         self.in_set = False
 
     def peek(self, ahead: int = 0) -> str:

@@ -9,7 +9,7 @@ from assay.math.cursor import Cursor
 from assay.math.limits import Unreadable
 from assay.math.names import FUNCTIONS, INVERSE
 from assay.math.numbers import mixed
-from assay.math.tree import Group, Matrix, Node, Num, Op, Relation, Sym
+from assay.math.tree import Group, Matrix, Node, Num, Op, Relation, Sym, walk
 
 
 def function(c: Cursor, fn: str) -> Node:
@@ -41,6 +41,8 @@ def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
     value = next(iter(args), None)
     if value is None or (len(args) != 2 and fn == "binom") or (len(args) > 2 and fn == "log"):
         raise Unreadable(f"{fn} of {len(args)} values")
+    if len(args) == 1 and fn in ("max", "min", "gcd", "lcm") and isinstance(value, Num):
+        return Op("apply", (Sym(fn), value))  # `max 5` is a word and a number
     if fn == "sqrt":
         return Op("root", (value, Num(2)))
     if fn == "cbrt":
@@ -123,6 +125,10 @@ def _decorated(mark: str) -> Callable[[Cursor], Node]:
             if inside.name in "ijk" and mark in ("hat", "vec"):
                 return inside
             return Sym(f"{mark}({inside.name})")
+        if mark == "overline" and all(
+            isinstance(n, Op) or (isinstance(n, Sym) and n.name.isupper()) for n in walk(inside)
+        ):
+            return inside  # the segment AB
         return Op("apply", (Sym(mark), inside))
 
     return read
@@ -218,6 +224,7 @@ def environment(c: Cursor) -> Node:
 COMMANDS: dict[str, Callable[[Cursor], Node]] = {
     "\\frac": _fraction,
     "\\sqrt": _root,
+    "\\surd": _root,
     "\\binom": _binomial,
     "\\emptyset": _constant(Group("set", ())),
     "\\angle": _skip,

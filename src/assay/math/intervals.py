@@ -83,7 +83,7 @@ def _region(node: Node) -> tuple[list[Interval], str] | None:
         case Group(kind="list", open="or"):
             return _union([_region(n) for n in node.items])
         case Group(kind="list") if all(isinstance(n, Relation) for n in node.items):
-            return _both([_region(n) for n in node.items])
+            return _all(node)
         case Op(op="cup"):
             return _union([_region(n) for n in node.args])
         case Op(op="setminus"):
@@ -140,7 +140,19 @@ def _place(node: Node) -> float:
         return math.nan
 
 
-def _both(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval], str] | None:
+def _all(node: Group) -> tuple[list[Interval], str] | None:
+    """Inequalities that hold together; those that exclude a point last."""
+    unequal = [n for n in node.items if isinstance(n, Relation) and n.signs == ("!=",)]
+    rest = [n for n in node.items if n not in unequal]
+    if not unequal or not rest:
+        return _both([_region(n) for n in node.items], node.open)
+    whole = _region(rest[0]) if len(rest) == 1 else _both([_region(n) for n in rest], node.open)
+    points = [Interval(n.sides[1], True, n.sides[1], True) for n in unequal]
+    names = {_label(n.sides[0]) for n in unequal}
+    return None if whole is None or names != {whole[1]} else _without(whole, (points, whole[1]))
+
+
+def _both(parts: list[tuple[list[Interval], str] | None], join: str) -> tuple[list[Interval], str] | None:
     """Two one-sided inequalities for the same variable, as one interval."""
     if len(parts) != 2 or parts[0] is None or parts[1] is None or parts[0][1] != parts[1][1]:
         return None
@@ -150,6 +162,8 @@ def _both(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interval
     if infinite(a.low) and infinite(b.high):
         a, b = b, a
     if infinite(a.high) and infinite(b.low) and not infinite(a.low) and not infinite(b.high):
+        if not join and _place(a.low) > _place(b.high):  # `x < -3, x > 2` lists the two parts of a union
+            return [a, b], parts[0][1]
         return [Interval(a.low, a.low_closed, b.high, b.high_closed)], parts[0][1]
     return None
 

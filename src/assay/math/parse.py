@@ -67,7 +67,7 @@ def sequence(c: Cursor) -> Node:
     """A list of relations; one of them alone is itself."""
     c.enter()
     t = c.t
-    while t[c.i] in SEPARATORS:
+    while t[c.i] in SEPARATORS or (t[c.i] == ":" and not c.i):
         c.i += 1
     if t[c.i] in CLOSERS:
         raise Unreadable("nothing is written here")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
 
 from assay.math.tree import Node, Num, Op, Quantity
 from assay.math.units import known_unit, measure
 
+_Measured: TypeAlias = tuple[str, Fraction] | None
 Same = Callable[[Node, Node], bool | None]
 
 
@@ -40,9 +43,20 @@ def _in_other_words(
     if g_unit == ("$",) or a_unit == ("$",):
         other = a_unit if g_unit == ("$",) else g_unit
         return (same(g, a), "a unit left out") if _money(other) else (False, "other units")
+    x, y = _apart(g_unit, a_unit)
+    if x is not None and y is not None and x[0] == y[0]:
+        return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
     if set(_words(g_unit)) <= set(_words(a_unit)) or set(_words(a_unit)) <= set(_words(g_unit)):
         return same(g, a), "a unit in more words"
     return False, "other units"
+
+
+def _apart(g_unit: tuple[str, ...], a_unit: tuple[str, ...]) -> tuple[_Measured, _Measured]:
+    """What two units measure without the words that end both: `GeV/c^2` and `MeV/c^2`."""
+    k = 1
+    while k < min(len(g_unit), len(a_unit)) and g_unit[-k] == a_unit[-k]:
+        k += 1
+    return (measure(g_unit[: 1 - k]), measure(a_unit[: 1 - k])) if k > 1 else (None, None)
 
 
 def _money(unit: tuple[str, ...]) -> bool:
@@ -80,7 +94,8 @@ def _times(value: Node, factor: Num) -> Node:
 
 def _words(unit: tuple[str, ...]) -> list[str]:
     """The words of a unit, in lower case, without plural, fillers and signs; a known unit by what it measures."""
-    return sorted(_word(w) for w in unit if w not in _UNSAID)
+    parts = [part for w in unit for part in w.replace("^-", "^").removesuffix("^1").split("^")]
+    return sorted(_word(w) for w in parts if w not in _UNSAID)
 
 
 def _word(word: str) -> str:
@@ -91,7 +106,7 @@ def _word(word: str) -> str:
     return _SPELLED.get(text, text)
 
 
-_UNSAID = frozenset({".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
+_UNSAID = frozenset({"", ".", "of", "the", "*", "a", "an", "'", "-", "/", "per"})
 _SPELLED = {"²": "2", "³": "3", "person": "people", "square": "2", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
 
 

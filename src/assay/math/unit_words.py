@@ -31,9 +31,11 @@ def unit_follows(c: Cursor, left: Node) -> bool:
         return True
     if len(token) == 3 and token.islower() and c.i in c.spaced and c.i == c.n - 1:
         return True  # `1/2 cup`
-    if token in _GLUED and isinstance(left, Num) and _unit_to_the_end(c):
+    if token in _GLUED and isinstance(left, Num) and not c.braced and _unit_to_the_end(c):
         return True
-    if c.i not in c.upright and (c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")):
+    if c.i not in c.upright and (
+        c.braced or c.i not in c.spaced or token not in UNITS or c.peek(1) in ("_", "(", "+", "-", "*")
+    ):
         return False
     if token in ("e", "i", "pi"):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 _PREFIXES = {
@@ -50,15 +51,15 @@ Sv sievert sieverts | m μ | 1 m^2 s^-2
 eV electronvolt electronvolts | k M G T m μ | 1602176634/10000000000000000000000000000 kg m^2 s^-2
 cal calorie calories | k | 523/125 kg m^2 s^-2
 Wh | k M G | 3600 kg m^2 s^-2
-Btu BTU btu | | 1055 kg m^2 s^-2
+Btu BTU btu | | 52752792631/50000000 kg m^2 s^-2
 erg ergs | | 1/10000000 kg m^2 s^-2
-hp horsepower HP | | 746 kg m^2 s^-3
+hp horsepower HP | | 37284993579113511/50000000000000 kg m^2 s^-3
 dyn dyne dynes | | 1/100000 kg m s^-2
 lbf | | 8896443230521/2000000000000 kg m s^-2
 atm atmosphere atmospheres | | 101325 kg m^-1 s^-2
 bar bars | k m | 100000 kg m^-1 s^-2
-psi | | 6895 kg m^-1 s^-2
-torr Torr mmHg | m | 133 kg m^-1 s^-2
+psi | | 8896443230521/1290320000 kg m^-1 s^-2
+torr Torr mmHg | m | 20265/152 kg m^-1 s^-2
 P poise | c m | 1/10 kg m^-1 s^-1
 D debye | | 1/299792458000000000000000000000 A s m
 amu Da dalton daltons | k M | 166053906660/100000000000000000000000000000000000000 kg
@@ -105,7 +106,7 @@ cent cents ¢ | | 1/100 $
 _Dimension = tuple[tuple[str, int], ...]
 
 
-def _read_dimension(factors: list[str]) -> _Dimension:
+def _read_dimension(factors: Sequence[str]) -> _Dimension:
     return tuple((name, int(power or "1")) for name, _, power in (f.partition("^") for f in factors))
 
 

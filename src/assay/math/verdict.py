@@ -108,19 +108,27 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
         decision = _by_value(g, a, options)
         if decision.same is not False:
             return decision
-        if _grouped(answer, gold):
-            g, a = gold.ungrouped(), answer.ungrouped()
-            if g is not None and a is not None and _by_value(g, a, options).same:
-                return Decision(True, decision.rule)
-        if _with_decimal_comma(answer, gold, options):
-            return Decision(True, "a decimal comma")
-        if _with_units(answer, gold, g, a, options):
-            return Decision(True, "converted units")
-        if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
-            return Decision(True, "exponents without braces")
+        again = _read_again(answer, gold, g, a, options)
+        if again:
+            return Decision(True, again)
         return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
     open_ = _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
     return open_ if open_.same else _in_parts(answer, gold, options, open_)
+
+
+def _read_again(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> str:
+    """The second reading of what can be read in two ways, by which the two are the same; empty where there is none."""
+    if _JOINED.search(answer.text) or _JOINED.search(gold.text):
+        first, second = gold.ungrouped(), answer.ungrouped()
+        if first is not None and second is not None and _by_value(first, second, options).same:
+            return "commas between numbers"
+    if _with_decimal_comma(answer, gold, options):
+        return "a decimal comma"
+    if _with_units(answer, gold, g, a, options):
+        return "converted units"
+    if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
+        return "exponents without braces"
+    return ""
 
 
 def _several(answer: Reading, gold: Reading) -> bool:
@@ -177,10 +185,6 @@ def _loosely(answer: Reading, gold: Reading, options: Options) -> bool:
     return g is not None and a is not None and _by_value(g, a, options).same is True
 
 
-def _grouped(answer: Reading, gold: Reading) -> bool:
-    return bool(_JOINED.search(answer.text) or _JOINED.search(gold.text))
-
-
 _JOINED = re.compile(r"\d,\d{3}(?!\d)")
 
 
@@ -222,10 +226,11 @@ def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
         return Decision(True, "the same words in a list")
     if (day := date(gold.words)) is not None:
         return Decision(date(answer.words) == day, "dates")
-    if answer.node is None and isinstance(gold.node, Num | Quantity):
-        wanted = gold.node.value if isinstance(gold.node, Quantity) else gold.node
-        said = only_number(answer.text)
+    for words, value in ((answer, gold.node), (gold, answer.node)):
+        if words.node is not None or not isinstance(value, Num | Quantity):
+            continue
+        number = value.value if isinstance(value, Quantity) else value
+        said = only_number(words.text)
         if said is not None:
-            same_number = isinstance(wanted, Num) and said == wanted.value
-            return Decision(same_number, "the one number of a sentence")
+            return Decision(isinstance(number, Num) and said == number.value, "the one number of a sentence")
     return otherwise

@@ -43,7 +43,7 @@ def denied(text: str, start: int, end: int) -> bool:
 
 
 def _maybe_denied(s: str) -> bool:
-    # not, cannot, nor, none; never; neither; rather than, other than; instead; unlike; except; wrong; incorrect; mistaken
+    # not, cannot, nor, none; never; neither; rather, other than; instead; unlike; except; wrong, incorrect, mistaken
     return (
         "no" in s
         or "n't" in s

@@ -10,7 +10,10 @@ from assay.text.denied import denied
 
 TAIL = 4000
 """How many of the last characters are searched for a statement that is not in a box or tag."""
-_ANSWER_ABROAD = "最终答案|答案|答え|정답|답|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|Odpowiedź|Cevap|Jawaban|Đáp án|उत्तर|الجواب|الإجابة"
+_ANSWER_ABROAD = (
+    "最终答案|答案|答え|정답|답"
+    "|Réponse|Respuesta|Antwort|Resposta|Risposta|Ответ|Odpowiedź|Cevap|Jawaban|Đáp án|उत्तर|الجواب|الإجابة"
+)
 _LEAD = re.compile(
     r"(?:option|choice)\s+is\b"
     r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"

@@ -1,0 +1,101 @@
+"""Spellings that mean something as a whole, turned into the one that the tokens are made from.
+
+Each rule stands behind the cheapest test for it: nearly every answer passes through here unchanged.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from assay.math.glyphs import plain_unicode
+
+
+def respelled(text: str) -> str:
+    """The text with signs, markup and conventions in the spelling that is read."""
+    if not text.isascii():
+        text = plain_unicode(text)
+    elif "\0" in text:
+        text = text.replace("\0", "")
+    return _conventions(_markup(text))
+
+
+def _markup(text: str) -> str:
+    """LaTeX with doubled backslashes, aligned lines, and what is HTML."""
+    if "\\\\" in text and not _SINGLE.search(text):
+        text = _DOUBLED.sub(r"\\", text)
+    if "\\begin" in text:
+        text = _ALIGNED.sub(_as_chain, text)
+    if "<sup>" in text or "superscript" in text:
+        text = text.replace("<sup>", "^{").replace("</sup>", "}").replace("\\textsuperscript{", "^{")
+    if ";" in text and "&" in text:
+        text = _ENTITY.sub(lambda m: html.unescape(m.group()), text)
+    return text
+
+
+def _conventions(text: str) -> str:
+    """Prices, brackets turned round, binomials, bases, repeating decimals, powers of ten, times of day."""
+    if text[:1] == "$" and text.count("$") % 2 and not text.endswith("$"):
+        text = "\\" + text  # `$5`: a price, and no formula that is never closed
+    if text[:1] in _ODD_ENDS or text[-1:] == "[":
+        text = _even_brackets(text)
+    if "C" in text or "base" in text or "16" in text:
+        text = _counted(text)
+    if ".(" in text:
+        text = _REPEATING.sub(r"\1\\overline{\2}", text)
+    if "10" in text and ("x" in text or "X" in text):
+        text = _TIMES_TEN.sub("*", text)
+    if ".m" in text or ". m" in text or ".M" in text:
+        text = _HALF_OF_DAY.sub(lambda m: f" {m.group(1).lower()}m ", text)
+    return text
+
+
+_SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
+_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
+_HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
+_TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp);")
+_REPEATING = re.compile(r"(?<![\w.])(\d+\.)\((\d{1,20})\)")
+"""`0.(3)`"""
+_ALIGNED = re.compile(
+    r"\\begin\{(align(?:ed|at)?|equation|gather(?:ed)?|split|multline|eqnarray)\*?\}(?:\{\d\})?(.*?)\\end\{\1\*?\}",
+    re.S,
+)
+_CONTINUED = re.compile(r"\\\\\s*(?=[=<>]|\\(?:leq?|geq?|approx|equiv|Rightarrow|implies|to)\b|$)")
+
+
+def _as_chain(aligned: re.Match[str]) -> str:
+    """Aligned lines as they are meant: a line that begins with a sign goes on where the one before it ended."""
+    return _CONTINUED.sub(" ", aligned.group(2).replace("&", " ").strip())
+
+
+_ODD_ENDS = ("]", "<")
+_PAIR = re.compile(r"([\[\]])([^\[\]]*[,;][^\[\]]*)([\[\]])")
+_VECTOR = re.compile(r"<([^<>=]*,[^<>=]*)>")
+
+
+def _even_brackets(text: str) -> str:
+    """`]0, 1[` as the interval (0, 1), and `<1, 2>` as a vector."""
+    vector = _VECTOR.fullmatch(text.strip())
+    if vector:
+        return f"({vector.group(1)})"
+    return _PAIR.sub(lambda m: ("[" if m[1] == "[" else "(") + m[2] + ("]" if m[3] == "]" else ")"), text)
+
+
+_INDEX = r"\{?\s*(\d+|[a-z])\s*\}?"
+_PRESCRIPT = re.compile(rf"(?:\{{\s*\}})?[\^_]{_INDEX}\s*C\s*_\s*{_INDEX}")
+_NCR = re.compile(r"(?<![\w.])(\d{1,4})C(\d{1,4})(?![\w.])")
+_HEXADECIMAL = re.compile(
+    r"(?:\\(?:text|mathrm)\w*\{\s*|\(|(?<![\w\\]))([\dA-Fa-f]*\d[A-Fa-f][\dA-Fa-f]*|[A-Fa-f]+\d[\dA-Fa-f]*)[\s})]*_\{?16\}?"
+)
+_IN_BASE = re.compile(
+    r"(?<![\w.])([\dA-Fa-f]{1,200})\s*(?:\\text\{\s*)?\(?(?:in\s+)?base[\s~-]*(\d{1,2}|two|three|four|five|six|seven|eight|nine)\s*\)?\}?"
+)
+
+
+def _counted(text: str) -> str:
+    """`10C3`, `{}^{10}C_3`, `2A_{16}` and `1011 in base 2` in the spelling that is read."""
+    text = _PRESCRIPT.sub(r"\\binom{\1}{\2}", text)
+    text = _NCR.sub(r"\\binom{\1}{\2}", text)
+    text = _IN_BASE.sub(r"\1_{\2}", text)
+    return _HEXADECIMAL.sub(lambda m: str(int(m[1], 16)), text)
