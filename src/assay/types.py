@@ -158,6 +158,8 @@ def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
     messages = rest.pop("messages", None) or ()
     if not messages and (isinstance(prompt, list) or isinstance(response, list)):
         messages = [*_as_messages(prompt, "user"), *_as_messages(response, "assistant")]
+    if messages:
+        _check_messages(messages)
     group = rest.pop("group", None)
     return Trajectory(
         prompt=prompt if isinstance(prompt, str) else "",
@@ -167,6 +169,11 @@ def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
         metadata=rest,
         group="" if group is None else str(group),
     )
+
+
+def _check_messages(messages: Any) -> None:
+    if not isinstance(messages, Sequence) or not all(isinstance(m, Mapping) for m in messages):
+        raise TypeError(f"needed messages as a list of {{'role': ..., 'content': ...}}; found {messages!r:.80}")
 
 
 def _as_messages(said: Any, role: str) -> list[Message]:

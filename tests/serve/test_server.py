@@ -174,6 +174,8 @@ def test_a_group_reward_is_never_given_a_part_of_a_group(served):
         (b"{}", 422, 'needed {"rows"'),
         (b'{"rows": [3]}', 422, "needed a row"),
         (b'{"rows": [], "step": "x"}', 422, "step"),
+        (b'{"rows": [{"messages": ["x"]}]}', 422, "needed messages as a list of"),
+        (b'{"rows": [{"messages": {"a": 1}}]}', 422, "needed messages as a list of"),
     ],
 )
 def test_bad_requests_are_told_what_is_wrong(served, body, status, said):
@@ -181,6 +183,25 @@ def test_bad_requests_are_told_what_is_wrong(served, body, status, said):
     found, answer = post(url + "/score", body)
     assert found == status
     assert said in answer["error"]
+
+
+ODD = [None, True, 10**400, "\ud800", "x", [], [3], {}, {"role": 3}, [{"content": [{"type": "text", "text": None}]}]]
+
+
+@pytest.mark.parametrize("path", ["/score", "/get_reward", "/verify"])
+def test_no_request_is_the_servers_own_error(served, path):
+    url = served(CompositeReward({"exact": exact}), unscored=0.0)
+    for odd in ODD:
+        for other in ODD:
+            row = {"prompt": odd, "messages": other, "metadata": odd, "ground_truth": other}
+            item = {"type": odd, "role": other, "content": odd, "summary": other, "arguments": odd}
+            bodies = {
+                "/score": {"rows": [odd, row]},
+                "/get_reward": {"query": [odd], "prompts": [other], "labels": [odd]},
+                "/verify": {"responses_create_params": {"input": odd}, "response": {"output": [item]}, **row},
+            }
+            status, said = post(url + path, json.dumps(bodies[path]).encode())
+            assert status in (200, 422), (status, said, bodies[path])
 
 
 def test_token_and_size(served):
@@ -240,6 +261,63 @@ def test_a_slow_reward_is_answered_with_504(served):
     release.set()
 
 
+def test_a_reward_that_does_not_end_costs_its_thread_and_not_the_server(served, caplog):
+    def stuck(response):
+        while response == "stuck":
+            pass
+        time.sleep(30 if response == "asleep" else 0)
+        return 1.0
+
+    url = served(FunctionReward(stuck), timeout=2.0)
+    assert post(url + "/score", {"rows": [{"response": "stuck"}]})[0] == 504
+    said = RewardClient(url).score([{"response": r} for r in ("x", "asleep", "stuck", "y")])
+    assert [o.reward for o in said] == [1.0, None, None, 1.0]
+    assert [str(o.outcome) for o in said[1:3]] == ["timeout"] * 2
+    assert "now run in processes that are stopped after 0.5 s" in caplog.text
+
+
+def test_a_reward_that_does_not_end_and_cannot_be_sent_away(served, caplog):
+    release = threading.Event()  # a lock cannot be sent to another process
+
+    def stuck(response):
+        return float(response != "stuck" or release.wait(60))
+
+    url = served(FunctionReward(stuck), timeout=0.5)
+    assert post(url + "/score", {"rows": [{"response": "stuck"}]})[0] == 504
+    assert RewardClient(url).score([{"response": "x"}])[0].reward == 1.0
+    assert "is a lock, which cannot be" in caplog.text
+    release.set()
+
+
+def test_requests_in_progress_hold_so_many_bytes_and_no_more(served):
+    release, entered = threading.Event(), threading.Event()
+
+    def slow(response):
+        entered.set()
+        return float(release.wait(20))
+
+    url = served(FunctionReward(slow), queue_bytes=1000)
+    answers = []
+    body = {"rows": [{"response": "x" * 900}]}
+    first = threading.Thread(target=lambda: answers.append(post(url + "/score", body)[0]))
+    first.start()
+    assert entered.wait(10)
+    assert post(url + "/score", body) == (429, {"error": "requests in progress hold 928 bytes"})
+    assert b"429" in chunked(url, [b"x" * 300]).split(b"\r\n")[0]
+    release.set()
+    first.join(20)
+    assert answers == [200]
+    assert post(url + "/score", body)[0] == 200
+
+
+def test_a_caller_that_sends_slowly_is_not_waited_for(served):
+    url = served(FunctionReward(exact), timeout=0.3)
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as s:
+        s.sendall(b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        assert b"504" in s.recv(1000).split(b"\r\n")[0]
+
+
 def test_a_full_queue_is_said_and_the_client_comes_again(served):
     release = threading.Event()
     entered = threading.Event()
@@ -281,6 +359,8 @@ def test_the_same_key_is_scored_once(served):
     assert calls == ["x"]
     post(url + "/score", {"rows": [{"response": "x"}]})
     assert calls == ["x", "x"]
+    post(url + "/score", {"rows": [{"response": "y"}]}, **{"Idempotency-Key": "k"})
+    assert calls == ["x", "x", "y"], "a key that is used for something else is another request"
 
 
 # -- the batcher alone -----------------------------------------------------------------------------------------------
@@ -502,6 +582,58 @@ def test_sigterm_finishes_what_was_taken(tmp_path):
     worker.join(20)
     assert answers[0][0] == 200
     assert p.wait(20) in (0, -signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_a_reward_that_never_ends_does_not_keep_the_server_from_ending(tmp_path):
+    script = tmp_path / "stuck.py"
+    script.write_text(
+        "import sys, time\n"
+        "def stuck(response):\n    time.sleep(3600)\n"
+        "from assay.serve.app import ServeConfig, serve\n"
+        "serve(stuck, ServeConfig(timeout=1.0), port=int(sys.argv[1]))\n"
+    )
+    port = free_port()
+    p = subprocess.Popen([sys.executable, script, str(port)], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            get(url + "/health")
+            break
+        except OSError:
+            time.sleep(0.05)
+    assert post(url + "/score", {"rows": [{"response": "x"}]})[0] == 504
+    p.terminate()
+    assert p.wait(30) in (0, -signal.SIGTERM)
+
+
+def test_what_is_no_answer_is_said_and_not_raised_as_something_else():
+    """A proxy's page in place of the server's JSON, and a Retry-After that is a date."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Proxy(BaseHTTPRequestHandler):
+        answers = iter([(429, b"busy"), (200, b"{not json"), (200, b"[3]")])
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status, body = next(self.answers)
+            self.send_response(status)
+            self.send_header("Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT")
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever)
+        thread.start()
+        client = RewardClient(f"http://127.0.0.1:{proxy.server_port}")
+        with pytest.raises(InfraError, match=r"was sent 3 rows; it answered \[3\]"):
+            client.score(ROWS)
+        proxy.shutdown()
+        thread.join()
 
 
 def test_nobody_there():

@@ -6,7 +6,7 @@ OpenAI's Responses API), and the data set's own columns. The answer is the reque
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.errors import InputError
@@ -21,12 +21,18 @@ def row(body: Mapping[str, Any]) -> Trajectory:
     if not isinstance(asked, Mapping) or not isinstance(came, Mapping):
         raise InputError(f"needed 'responses_create_params' and 'response'; found {sorted(body)}.")
     given: Any = asked.get("input") or []
-    messages = [{"role": "user", "content": given}] if isinstance(given, str) else [_message(item) for item in given]
-    messages += [_message(item) for item in came.get("output") or []]
+    messages = [{"role": "user", "content": given}] if isinstance(given, str) else [_message(i) for i in _items(given)]
+    messages += [_message(item) for item in _items(came.get("output") or [])]
     own = {key: value for key, value in body.items() if key not in _OWN}
     metadata = own.pop("verifier_metadata", None)
     columns = {**(metadata if isinstance(metadata, Mapping) else {}), **own}
     return Trajectory.of({**columns, "messages": messages})
+
+
+def _items(given: Any) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
+        raise InputError(f"needed a list of items in the shape of OpenAI's Responses API; found {given!r:.80}.")
+    return given
 
 
 def _message(item: Mapping[str, Any]) -> Message:
@@ -44,7 +50,7 @@ def _message(item: Mapping[str, Any]) -> Message:
 
 
 def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(str(part.get("text") or "") for part in content)
+    return content if isinstance(content, str) else "".join(str(part.get("text") or "") for part in _items(content))
 
 
 def answer(body: Mapping[str, Any], output: RewardOutput, unscored: float) -> dict[str, Any]:

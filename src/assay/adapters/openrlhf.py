@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from assay.adapters.lower import SCORED, figures, number, part_names, refuse_groups, stand_in
+from assay.adapters.lower import SCORED, figures, number, part_names, refuse_groups, refuse_steps, stand_in
 from assay.engine import score
 from assay.errors import InputError
 from assay.reward import as_reward
@@ -37,7 +37,10 @@ def rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) 
     ]
 
 
-def _response(query: str, prompt: str) -> str:
+def _response(query: Any, prompt: Any) -> str:
+    if not isinstance(query, str) or not isinstance(prompt, str):
+        found = f"{type(query).__name__} and {type(prompt).__name__}"
+        raise InputError(f"needed queries and prompts as text; found {found}.")
     start = query.find(prompt)  # a tokenizer may have put a token of its own before the prompt
     if start < 0:
         raise InputError(f"needed a query that contains its prompt; found {query[:60]!r} for {prompt[:60]!r}.")
@@ -59,6 +62,7 @@ def reward_func(reward: Any, *, unscored: float) -> Callable[..., dict[str, Any]
     """The function that OpenRLHF looks for in a reward file."""
     reward, unscored = as_reward(reward), stand_in(unscored)
     refuse_groups(reward, "OpenRLHF", "Use a reward that scores each response by itself.")
+    refuse_steps(reward, "OpenRLHF")
     names = part_names(reward)
 
     def adapted(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any) -> dict[str, Any]:

@@ -20,6 +20,10 @@ def serve(
         float | None, typer.Option(help="The number OpenRLHF and NeMo Gym get for what was not scored; none: refuse.")
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds after which a request is answered with 504.")] = 300.0,
+    row_timeout: Annotated[
+        float | None,
+        typer.Option(help="Seconds a row may take; the reward then runs in processes that can be stopped."),
+    ] = None,
     max_mb: Annotated[int, typer.Option(help="The largest request, in megabytes.", min=1)] = 16,
     queue_rows: Annotated[int, typer.Option(help="Rows that may wait before 429 is answered.", min=1)] = 16_384,
 ) -> None:
@@ -32,7 +36,12 @@ def serve(
     if token_env != "ASSAY_TOKEN" and not token:
         raise ConfigError(f"--token-env names {token_env}, which is not set.")
     config = ServeConfig(
-        token=token, unscored=unscored, timeout=timeout, max_bytes=max_mb * 1024 * 1024, queue_rows=queue_rows
+        token=token,
+        unscored=unscored,
+        timeout=timeout,
+        row_timeout=row_timeout,
+        max_bytes=max_mb * 1024 * 1024,
+        queue_rows=queue_rows,
     )
     refuse_open_door(host, config)
     chosen = load_reward(reward)

@@ -12,6 +12,7 @@ from the first time.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import json
 import time
@@ -21,11 +22,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
-from assay.adapters.lower import part_names, refuse_groups
-from assay.engine import needs_groups
+from assay.adapters.lower import part_names, refuse_groups, refuse_steps
+from assay.engine import Engine, needs_groups
 from assay.errors import ConfigError, InputError, require
 from assay.record import to_dict, to_json
-from assay.reward import as_reward
+from assay.reward import RewardFunction, as_reward
 from assay.serve.batcher import Batcher, Closed, Full
 from assay.serve.metrics import Metrics
 from assay.types import RewardOutput, Trajectory
@@ -45,6 +46,10 @@ class ServeConfig:
     """Seconds after which a request is answered with 504, whatever became of it."""
     batch_rows: int = 1024
     queue_rows: int = 16_384
+    queue_bytes: int = 256 * 1024 * 1024
+    """What all requests in progress may hold together, before 429 is answered."""
+    row_timeout: float | None = None
+    """Seconds a row may take. With it the reward runs in processes that can be stopped; without it in this one."""
     unscored: float | None = None
     """The number that a trainer gets which can take no None (OpenRLHF, NeMo Gym). None: such a request is refused with
     the reason (422), and nothing false is learnt."""
@@ -53,9 +58,7 @@ class ServeConfig:
 def create_app(reward: Any, config: ServeConfig | None = None) -> Any:
     """The server as an ASGI application: `uvicorn.run(create_app(MathReward()))`."""
     fastapi = require("fastapi", "serve", "the reward server")
-    server = _Server(Batcher(as_reward(reward)), config or ServeConfig())
-    server.batcher.batch_rows, server.batcher.queue_rows = server.config.batch_rows, server.config.queue_rows
-    server.batcher.merge = not needs_groups(server.batcher.reward)
+    server = _Server(_batcher(as_reward(reward), config or ServeConfig()), config or ServeConfig())
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncGenerator[None]:
@@ -68,7 +71,7 @@ def create_app(reward: Any, config: ServeConfig | None = None) -> Any:
     def route(path: str, answer: Callable[[Mapping[str, Any], str], Awaitable[Any]]) -> None:
         async def endpoint(request: Any) -> Any:
             status, body, headers = await server.handle(path, request, answer)
-            return respond(to_json(body), status, headers, media_type="application/json")
+            return respond(to_json(body).encode("utf-8", "replace"), status, headers, media_type="application/json")
 
         # a plain route: FastAPI's own would spend as much on finding arguments as the reward on a row
         app.add_route(path, endpoint, methods=["POST"])
@@ -84,6 +87,17 @@ def create_app(reward: Any, config: ServeConfig | None = None) -> Any:
     app.get("/metrics")(metrics)
     app.add_middleware(_Guard, config=server.config)
     return app
+
+
+def _batcher(reward: RewardFunction, config: ServeConfig) -> Batcher:
+    return Batcher(
+        reward,
+        Engine(timeout=config.row_timeout),
+        batch_rows=config.batch_rows,
+        queue_rows=config.queue_rows,
+        merge=not needs_groups(reward),
+        patience=config.timeout,
+    )
 
 
 @dataclass
@@ -108,9 +122,9 @@ class _Server:
         started = time.perf_counter()
         headers: dict[str, str] = {}
         try:
-            body = _json_object(await request.body())
-            async with asyncio.timeout(self.config.timeout):
-                status, said = 200, await answer(body, _key(path, request))
+            async with asyncio.timeout(self.config.timeout):  # for the reading too: a caller may send slowly for ever
+                body = await request.body()
+                status, said = 200, await answer(_json_object(body), _key(path, request, body))
         except _Refused as refused:
             status, said, headers = refused.status, {"error": refused.said}, refused.headers
         except Full as full:
@@ -155,6 +169,7 @@ class _Server:
 
     async def _singly(self, rows: list[Trajectory], key: str) -> list[RewardOutput]:
         refuse_groups(self.batcher.reward, "this protocol", "POST whole groups to /score.")
+        refuse_steps(self.batcher.reward, "this protocol (POST to /score, with its step)")
         return await self._outputs(rows, None, key)
 
     def _stand_in(self, outputs: list[RewardOutput]) -> float:
@@ -165,9 +180,10 @@ class _Server:
         return self.config.unscored or 0.0
 
 
-def _key(path: str, request: Any) -> str:
+def _key(path: str, request: Any, body: bytes) -> str:
+    """What makes a request the same one: its key, and what it asks. A key that is used again for another is another."""
     given = request.headers.get("idempotency-key", "")
-    return f"{path} {given}" if given else ""
+    return f"{path} {given} {hashlib.blake2b(body, digest_size=16).hexdigest()}" if given else ""
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:
@@ -186,6 +202,8 @@ class _Guard:
 
     app: Any
     config: ServeConfig
+    held: int = 0
+    """Bytes that the requests in progress hold."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -194,24 +212,44 @@ class _Guard:
         if self.config.token and scope["path"] != "/health":
             given = headers.get(b"authorization", b"")
             if not hmac.compare_digest(given, b"Bearer " + self.config.token.encode()):
-                return await _refuse(send, 401, "needed the header Authorization: Bearer TOKEN", b"Bearer")
-        limit, taken = self.config.max_bytes, 0
-        if headers.get(b"content-length", b"0").isdigit() and int(headers.get(b"content-length", b"0")) > limit:
-            return await _refuse(send, 413, f"a request may have {limit} bytes")
+                said = "needed the header Authorization: Bearer TOKEN"
+                return await _refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or (refused := self._too_much(int(length), 0)) is None:
+            return await self._counting(scope, receive, send)
+        challenge = [(name.lower().encode(), value.encode()) for name, value in refused.headers.items()]
+        return await _refuse(send, refused.status, refused.said, *challenge)
+
+    async def _counting(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on, and count what is read of it: it may have been sent without a length, in chunks."""
+        taken = 0
 
         async def counted() -> Any:
             nonlocal taken
             message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > limit:  # sent without a length, in chunks
-                raise _Refused(413, f"a request may have {limit} bytes")
+            size = len(message.get("body", b""))
+            taken, self.held = taken + size, self.held + size
+            if refused := self._too_much(taken, taken):
+                raise refused
             return message
 
-        return await self.app(scope, counted, send)
+        try:
+            return await self.app(scope, counted, send)
+        finally:
+            self.held -= taken
+
+    def _too_much(self, size: int, counted: int) -> _Refused | None:
+        """Why a request of this size is refused, of which so much is counted already."""
+        if size > self.config.max_bytes:
+            return _Refused(413, f"a request may have {self.config.max_bytes} bytes")
+        others = self.held - counted
+        if others and others + size > self.config.queue_bytes:
+            return _Refused(429, f"requests in progress hold {others} bytes", {"Retry-After": "1"})
+        return None
 
 
-async def _refuse(send: Any, status: int, said: str, challenge: bytes = b"") -> None:
-    headers = [(b"content-type", b"application/json")] + ([(b"www-authenticate", challenge)] if challenge else [])
+async def _refuse(send: Any, status: int, said: str, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"application/json"), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps({"error": said}).encode()})
 

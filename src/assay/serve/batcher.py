@@ -1,23 +1,28 @@
 """Requests in, batches to the Engine: whatever has come while one batch is scored is the next one.
 
 No request waits for others, and under load batches grow by themselves. A request that comes again with the same key is
-the same request: it gets the first one's answer, and nothing is scored twice.
+the same request: it gets the first one's answer, and nothing is scored twice. A reward that does not come to an end
+costs its thread, not the server: the thread is left behind, and from then on rows run in processes that are stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.engine import Engine, needs_loop, score
+from assay.errors import ConfigError
 from assay.reward import RewardFunction
+from assay.serve.lane import Lane
 from assay.types import Outcome, RewardOutput, Trajectory
 
-REMEMBERED = 10_000
-"""How many finished requests are kept for those that come again."""
+log = logging.getLogger("assay.serve")
+
+REMEMBERED_ROWS = 200_000
+"""How many rows of finished requests are kept for those that come again."""
 LANES_WAITING = 16
 """Batches at once for a reward that mostly waits (a judge); one that computes gets one."""
 
@@ -53,13 +58,16 @@ class Batcher:
     """The most rows that may wait."""
     merge: bool = True
     """Whether rows of several requests may stand in one batch. Not for rewards that look at a group."""
+    patience: float = 300.0
+    """Seconds after which a batch is taken for stuck. A quarter of it is a row's deadline from then on."""
 
     def __post_init__(self) -> None:
         self._waiting: deque[_Job] = deque()
         self._known: OrderedDict[str, asyncio.Future[list[RewardOutput]]] = OrderedDict()
+        self._known_rows = 0
         self._running: set[asyncio.Task[None]] = set()
         self._lanes = LANES_WAITING if needs_loop(self.reward) else 1
-        self._threads = ThreadPoolExecutor(self._lanes, thread_name_prefix="assay-serve")
+        self._idle: list[Lane] = []
         self._closed = False
         self.waiting_rows = 0
 
@@ -73,7 +81,7 @@ class Batcher:
             raise Full(self.waiting_rows, retry_after=1)
         job = _Job(rows, step, asyncio.get_running_loop().create_future())
         if key:
-            self._remember(key, job.done)
+            self._remember(key, job)
         self._waiting.append(job)
         self.waiting_rows += len(rows)
         self._start()
@@ -85,11 +93,14 @@ class Batcher:
         self._closed = True
         while self._running:
             await asyncio.wait(self._running)
-        self._threads.shutdown()
+        for lane in self._idle:
+            lane.close()
 
-    def _remember(self, key: str, done: asyncio.Future[list[RewardOutput]]) -> None:
-        self._known[key] = done
-        if len(self._known) > REMEMBERED:
+    def _remember(self, key: str, job: _Job) -> None:
+        self._known[key] = job.done
+        self._known_rows += len(job.rows)
+        while self._known_rows > REMEMBERED_ROWS and (oldest := next(iter(self._known.values()))).done():
+            self._known_rows -= len(oldest.result())
             self._known.popitem(last=False)
 
     def _start(self) -> None:
@@ -115,15 +126,45 @@ class Batcher:
 
     async def _run(self, jobs: list[_Job]) -> None:
         rows = [row for job in jobs for row in job.rows]
-        work = asyncio.get_running_loop().run_in_executor(self._threads, self._score, rows, jobs[0].step)
-        await asyncio.wait([work])
-        error = work.exception()  # a reward's own failures are in the outputs; this would be the Engine's
-        said = f"the engine failed: {type(error).__name__}: {error}"
-        outputs = work.result() if error is None else [RewardOutput.failed(Outcome.INFRA_ERROR, said) for _ in rows]
+        outputs = await self._in_a_lane(rows, jobs[0].step)
+        if outputs is None and self._moved_to_workers():
+            outputs = await self._in_a_lane(rows, jobs[0].step)
+        if outputs is None:
+            said = f"reward {self.reward.name!r} was not done after {self.patience:g} s, and could not be stopped."
+            outputs = [RewardOutput.failed(Outcome.TIMEOUT, said) for _ in rows]
         start = 0
         for job in jobs:
             job.done.set_result(outputs[start : start + len(job.rows)])
             start += len(job.rows)
+
+    async def _in_a_lane(self, rows: list[Trajectory], step: int | None) -> list[RewardOutput] | None:
+        """The rows scored in a thread; None where that did not come to an end and the thread was left behind."""
+        lane = self._idle.pop() if self._idle else Lane()
+        work = asyncio.wrap_future(lane.submit(lambda: self._score(rows, step)))
+        await asyncio.wait([work], timeout=self.patience)
+        if not work.done():
+            lane.leave()
+            return None
+        error = work.exception()  # a reward's own failures are in the outputs; this would be the Engine's
+        if error is None:
+            self._idle.append(lane)
+            return work.result()
+        said = f"the engine failed: {type(error).__name__}: {error}"
+        return [RewardOutput.failed(Outcome.INFRA_ERROR, said) for _ in rows]
+
+    def _moved_to_workers(self) -> bool:
+        """From now on rows run in processes that can be stopped; False where the reward cannot be sent to them."""
+        engine = replace(self.engine, timeout=self.patience / 4)
+        how = "Declare a deadline: @declare(timeout=...), or serve it with --row-timeout."
+        try:
+            score(self.reward, [], engine=engine)
+        except ConfigError as error:
+            log.error("reward %r was not done after %g s. %s (%s)", self.reward.name, self.patience, how, error)
+            return False
+        said = "reward %r was not done after %g s; its rows now run in processes that are stopped after %g s. %s"
+        log.error(said, self.reward.name, self.patience, engine.timeout, how)
+        self.engine = engine
+        return True
 
     def _score(self, rows: list[Trajectory], step: int | None) -> list[RewardOutput]:
         outputs = self._outputs(rows, step)

@@ -58,11 +58,12 @@ class RewardClient:
         given = [_row(Trajectory.of(row)) for row in rows]
         if not given:
             return []
-        answer = await self._post("/score", to_json({"rows": given, "step": step}).encode())
-        outputs = [from_dict(data) for data in answer["outputs"]]
-        if len(outputs) != len(given):
-            raise InfraError(f"{self.url} was sent {len(given)} rows and answered {len(outputs)}.")
-        return outputs
+        body = to_json({"rows": given, "step": step}).encode("utf-8", "surrogatepass")
+        answer = await self._post("/score", body)
+        outputs = answer.get("outputs") if isinstance(answer, dict) else None
+        if not isinstance(outputs, list) or len(outputs) != len(given):
+            raise InfraError(f"{self.url} was sent {len(given)} rows; it answered {answer!r:.200}")
+        return [from_dict(data) for data in outputs]
 
     async def _post(self, path: str, body: bytes) -> Any:
         aiohttp = require("aiohttp", "serve", "asking a reward server")
@@ -79,8 +80,8 @@ class RewardClient:
                         raise InputError(f"{self.url}{path} refused the request: {said}")
                     if got.status not in AGAIN:
                         break
-                    wait = max(wait, float(got.headers.get("Retry-After", 0)))
-            except (aiohttp.ClientError, ConnectionError, TimeoutError) as error:
+                    wait = max(wait, _seconds(got.headers.get("Retry-After", "")))
+            except (aiohttp.ClientError, ConnectionError, TimeoutError, ValueError) as error:  # the last: no JSON
                 said = f"{type(error).__name__}: {error}"
             if tried < self.retries:
                 await asyncio.sleep(wait * random.uniform(0.5, 1.0))
@@ -102,6 +103,11 @@ class RewardClient:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+def _seconds(retry_after: str) -> float:
+    """What `Retry-After` asks for; it may also be a date, which says little between two clocks."""
+    return min(60.0, float(retry_after)) if retry_after.strip().isdigit() else 0.0
 
 
 def _close(loop: asyncio.AbstractEventLoop, session: Any) -> None:
