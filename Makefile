@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers format bench constraints clean
+.PHONY: help demo test test-adapters check lint types layers format bench constraints clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ demo: $(VENV)/.demo  ## score the bundled rollouts with a composite reward; writ
 
 test: $(VENV)/.dev  ## make the environment and run every test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+test-adapters: $(VENV)/.dev  ## an environment a trainer, made once, and each adapter in its trainer. TRAINERS="verl tunix": only these
+	sh tests/adapters/make_environments.sh $(TRAINERS)
+	$(BIN)/pytest tests/adapters -k 'real or async'
 
 check: lint types layers test  ## format, lint, types, layers, tests
 

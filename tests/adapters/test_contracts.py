@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.adapters import nemo_gym, openai_rft, openrlhf, skyrl, swift, tunix, twinkle, verifiers, verl
-from assay.compose import ByTask, CompositeReward, Normalize
+from assay.adapters import nemo_gym, openai_rft, openrlhf, skyrl, swift, tunix, twinkle, verifiers, verl, verl_manager
+from assay.compose import ByTask, CompositeReward, Curriculum, Gate, Linear, Normalize, Term
 from assay.engine import needs_groups, score
 from assay.errors import ConfigError, InputError, MissingColumn, RewardError, RewardTimeout
 from assay.reward import FunctionReward, RewardFunction
@@ -49,6 +49,30 @@ def test_group_rewards_are_known():
 def test_one_sample_at_a_time_refuses_group_rewards(adapt):
     with pytest.raises(ConfigError, match="looks at all responses to a prompt together"):
         adapt(best, unscored=0.0)
+
+
+@pytest.mark.parametrize(
+    "adapt",
+    [
+        verl.compute_score,
+        verl.compute_score_batch,
+        openrlhf.reward_func,
+        tunix.reward_fn,
+        twinkle.twinkle_reward,
+        verifiers.rubric,
+        lambda reward, unscored: verifiers.task_reward(reward),
+    ],
+)
+def test_a_reward_that_follows_the_steps_is_refused_where_they_are_not_told(adapt):
+    scheduled = CompositeReward([Term(short, Linear(0.0, 1.0, 100)), (exact, 1.0)])
+    for reward in (scheduled, Gate(Curriculum([(0, short), (9, exact)]), require=short)):
+        with pytest.raises(ConfigError, match=r"it would stay at step 0\. Give one stage"):
+            adapt(reward, unscored=0.0)
+
+
+def test_swift_tells_the_step():
+    made = swift.orm(CompositeReward([Term(short, Linear(0.0, 1.0, 100))]))()
+    assert made(["4"], trainer_state=SimpleNamespace(global_step=50)) == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +129,7 @@ def test_verl_batch_manager_knows_groups_by_index():
 
 def test_verl_waits_for_a_whole_group():
     async def groups(sent):
-        waiting = verl._Groups(FunctionReward(best), 2, timeout=0.1)
+        waiting = verl_manager.Groups(FunctionReward(best), 2, timeout=0.1)
         rows = [Trajectory(response=r, group=g) for r, g in sent]
         return await asyncio.gather(*(waiting.score(row) for row in rows))
 

@@ -172,19 +172,63 @@ def test_token_ids_come_along():
 
 
 def test_what_is_logged_is_the_same_columns_every_batch():
+    reward = CompositeReward({"found": Found(), "right": right}, name="logged")
     extras, metrics = {}, {}
-    funcs, _ = reward_funcs(CompositeReward({"found": Found(), "right": right}))
+    funcs, _ = reward_funcs(reward)
     for answers in (("5", "6", None), ("1", "2", "3")):
         extras.clear()
         call(funcs, answers, log_extra=extras.__setitem__, log_metric=metrics.__setitem__)
-        assert list(extras) == ["outcome", "why", "details"]
+        assert list(extras) == ["logged/outcome", "logged/why", "logged/details"]
         assert all(len(v) == 3 and all(isinstance(x, str) for x in v) for v in extras.values())
-    assert '"extracted": "5"' in extras["details"][0]
-    assert metrics["assay/right/unscored"] == 0.0
-    quantiles = {f"assay/reward/{q}" for q in ("min", "p25", "p50", "p75", "max")}
-    shares = {"assay/unscored", "assay/seconds", "assay/right/unscored", "assay/found/unscored"}
-    assert metrics.keys() == shares | quantiles
-    assert metrics["assay/reward/min"] <= metrics["assay/reward/p50"] <= metrics["assay/reward/max"]
+    assert '"extracted": "5"' in extras["logged/details"][0]
+    assert metrics["assay/logged/right/unscored"] == 0.0
+    figures = {"min", "p25", "p50", "p75", "max", "unscored", "seconds", "right/unscored", "found/unscored"}
+    assert metrics.keys() == {f"assay/logged/{figure}" for figure in figures}
+    assert metrics["assay/logged/min"] <= metrics["assay/logged/p50"] <= metrics["assay/logged/max"]
+
+
+def test_a_reward_as_it_stands_logs_its_components_under_its_own_name():
+    rewards = [CompositeReward({"found": Found(), "right": right}, name="both"), Found()]
+    extras, metrics = [], {}
+    call(
+        rewards,
+        log_extra=lambda column, values: extras.append((column, values)),
+        log_metric=metrics.__setitem__,
+    )
+    columns = dict(extras)
+    assert len(columns) == len(extras), "TRL would join what two functions log under one name"
+    assert columns["both/right"] == [1.0, 0.0, None]
+    assert columns["both/outcome"] == ["scored"] * 3
+    assert '"extracted": "5"' in columns["both/details"][0]
+    assert columns[f"{rewards[1].__name__}/details"] == [
+        '{"extracted": "5"}',
+        '{"extracted": "5"}',
+        '{"extracted": "l"}',
+    ]
+    assert metrics["assay/both/right/mean"] == 0.5
+    assert metrics["assay/both/right/unscored"] == pytest.approx(1 / 3)
+
+
+def test_a_trainer_that_only_adds_up_gets_weighted_parts():
+    """AsyncGRPO: a plain nansum, no weights, no training step."""
+    for policy in ("reweight", "skip", "impute", 0.5):
+        reward = CompositeReward({"short": (short, 0.25), "right": (right, 0.75)}, policy)
+        funcs, weights = reward_funcs(reward, aggregation="sum")
+        assert weights == [1.0, 1.0]
+        assert trl_sum(call(funcs), weights) == pytest.approx(whole(reward))
+    gate = reward_funcs(Gate(right, require=short), aggregation="sum")
+    assert (len(gate.funcs), gate.weights) == (1, [1.0])
+    assert call(gate.funcs, answers=("5", "6", "7")) == [[1.0, 0.0, 0.0]]
+    with pytest.raises(ConfigError, match="changes with the training step, which AsyncGRPO does not tell"):
+        reward_funcs(CompositeReward([Term(short, Linear(0.0, 1.0, 100))]), aggregation="sum")
+
+
+def test_a_step_that_is_not_told_is_said(caplog):
+    reward = CompositeReward([Term(short, Linear(0.0, 1.0, 100)), (short, 1.0)], name="growing")
+    call([reward], trainer_state=type("State", (), {"global_step": 50})())
+    assert not caplog.records
+    call([reward])
+    assert "'growing' changes with the training step; the call has no trainer_state" in caplog.text
 
 
 def test_infinities_do_not_get_out():
@@ -207,8 +251,28 @@ def test_groups_by_place():
     funcs, _ = reward_funcs(Normalize(short, "group"), num_generations=2)
     with pytest.raises(ConfigError, match=r"whole groups of 2 responses; the batch has 3"):
         funcs[0](prompts=["p"] * 3, completions=["a", "bb", "ccc"])
+    with pytest.raises(ConfigError, match=r"rows 2 to 3 answer several prompts"):
+        funcs[0](prompts=["p", "p", "q", "r"], completions=["a", "bb", "ccc", "c"])
     funcs, _ = reward_funcs(best)  # a group is a prompt, where no number is known
     assert funcs[0](prompts=["p", "p", "q"], completions=["a", "bb", "c"]) == [0.0, 1.0, 1.0]
+
+
+def test_a_group_is_a_prompt_and_not_its_last_turn():
+    def size(group):
+        return [float(len(group)) for _ in group]
+
+    def asked(*turns):
+        return [{"role": role, "content": said} for role, said in zip(("user", "assistant", "user"), turns)]
+
+    def said(*turns):  # a tool loop: the completion is several messages, another number of them each time
+        return [{"role": role, "content": turn} for role, turn in zip(("assistant", "tool", "assistant"), turns)]
+
+    prompts = [asked("a", "b", "go on"), asked("a", "b", "go on"), asked("c", "d", "go on")]
+    completions = [said("x"), said("y", "z", "w"), said("v")]
+    for fn in (FunctionReward(size), reward_funcs(size).funcs[0]):
+        assert fn(prompts=prompts, completions=completions) == [2.0, 2.0, 1.0]
+    fn = reward_funcs(size, num_generations=2).funcs[0]
+    assert fn(prompts=prompts[:2], completions=completions[:2]) == [2.0, 2.0]
 
 
 RANKS = """

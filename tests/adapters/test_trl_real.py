@@ -58,25 +58,27 @@ class HasDigit(RewardFunction):
 def test_each_component_has_its_curve_and_the_sum_is_the_composites(tmp_path):
     seen = []
     composite = CompositeReward({"length": (lambda response: len(response) / 10, 0.5), "digit": (HasDigit("1"), 2.0)})
+    composite.name = "whole"
     funcs, weights = reward_funcs(composite, observe=lambda rows, outputs: seen.extend(outputs))
     (entry,) = grpo(tmp_path, funcs, weights, log_completions=True, num_completions_to_print=0)
     assert entry["rewards/length/mean"] == pytest.approx(sum(o.components["length"].reward for o in seen) / 8, abs=1e-5)
     assert entry["reward"] == pytest.approx(sum(o.reward for o in seen) / 8, abs=1e-5)
-    assert entry["assay/unscored"] == 0.0
+    assert entry["assay/whole/unscored"] == 0.0
     assert len(seen) == 8
     polars = pytest.importorskip("polars", reason="polars is not installed")
     (table,) = tmp_path.glob("completions/*.parquet")
     frame = polars.read_parquet(table)
-    assert {"length", "digit", "outcome", "why", "details"} <= set(frame.columns)
-    assert set(frame["outcome"]) == {"scored"}
+    assert {"length", "digit", "whole/outcome", "whole/why", "whole/details"} <= set(frame.columns)
+    assert set(frame["whole/outcome"]) == {"scored"}
 
 
 def test_two_instances_of_one_class_have_two_curves(tmp_path):
     first, second = HasDigit("1"), HasDigit("2")
-    (entry,) = grpo(tmp_path, [first, second])
+    (entry,) = grpo(tmp_path, [first, second], log_completions=True, num_completions_to_print=0)
     curves = {key for key in entry if key.startswith("rewards/") and key.endswith("/mean")}
     assert curves == {f"rewards/{first.__name__}/mean", f"rewards/{second.__name__}/mean"}
     assert len(curves) == 2
+    assert {f"assay/{first.__name__}/unscored", f"assay/{second.__name__}/unscored"} <= entry.keys()
 
 
 def test_what_is_not_scored_is_not_in_the_mean(tmp_path):
@@ -84,9 +86,9 @@ def test_what_is_not_scored_is_not_in_the_mean(tmp_path):
     some = FunctionReward(lambda response: None if next(flip) % 2 else 1.0, name="some")
     (entry,) = grpo(tmp_path, reward_funcs(some).funcs)
     assert entry["reward"] == 1.0
-    assert entry["assay/unscored"] == 0.5
+    assert entry["assay/some/unscored"] == 0.5
     (entry,) = grpo(tmp_path / "all", reward_funcs(FunctionReward(lambda response: None, name="none")).funcs)
-    assert entry["assay/unscored"] == 1.0
+    assert entry["assay/none/unscored"] == 1.0
 
 
 def test_gates_infinities_and_crashes_do_not_end_the_run(tmp_path):
@@ -95,10 +97,11 @@ def test_gates_infinities_and_crashes_do_not_end_the_run(tmp_path):
             raise RuntimeError("boom")
         return float("inf")
 
-    funcs, weights = reward_funcs(CompositeReward({"wild": wild, "gate": Gate(HasDigit("1"), require=HasDigit("2"))}))
+    parts = {"wild": wild, "gate": Gate(HasDigit("1"), require=HasDigit("2"))}
+    funcs, weights = reward_funcs(CompositeReward(parts, name="risky"))
     entries = grpo(tmp_path, funcs, weights, steps=2)
     assert len(entries) == 2
-    assert entries[0]["assay/wild/unscored"] == 1.0
+    assert entries[0]["assay/risky/wild/unscored"] == 1.0
     assert all(entry["reward"] == entry["reward"] for entry in entries), "no NaN"
 
 

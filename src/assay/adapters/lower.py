@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.compose import Composition
-from assay.engine import needs_groups
+from assay.engine import needs_groups, needs_steps
 from assay.errors import ConfigError
 from assay.reward import RewardFunction
 from assay.types import RewardOutput
@@ -46,6 +46,15 @@ def refuse_groups(reward: RewardFunction, trainer: str, instead: str) -> None:
         raise ConfigError(
             f"reward {reward.name!r} looks at all responses to a prompt together, and {trainer} sends them one by "
             f"one. {instead}"
+        )
+
+
+def refuse_steps(reward: RewardFunction, trainer: str) -> None:
+    """Refuse a reward that changes with the training step where the step is not told: it would never leave step 0."""
+    if needs_steps(reward):
+        raise ConfigError(
+            f"reward {reward.name!r} changes with the training step, which {trainer} does not tell: it would stay at "
+            f"step 0. Give one stage of it, with fixed weights."
         )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.adapters.lower import number, part_names, refuse_groups, stand_in
+from assay.adapters.lower import number, part_names, refuse_groups, refuse_steps, stand_in
 from assay.engine import score
 from assay.errors import require
 from assay.reward import as_reward
@@ -25,6 +25,7 @@ def text_env(reward: Any, *, unscored: float) -> type:
     base = require("skyrl_gym.envs.base_text_env", "train", "SkyRL's environment").BaseTextEnv
     reward, unscored = as_reward(reward), stand_in(unscored)
     refuse_groups(reward, "SkyRL's environment", "Score the generator's output with rewards(...).")
+    refuse_steps(reward, "SkyRL's environment")
 
     class AssayEnv(base):
         def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.adapters.lower import columns_of, number, stand_in
+from assay.adapters.lower import columns_of, number, refuse_steps, stand_in
 from assay.engine import check_columns, score
 from assay.reward import as_reward
 from assay.types import Trajectory
@@ -25,6 +25,7 @@ def reward_fn(reward: Any, *, unscored: float) -> _RewardFn:
 class _RewardFn:
     def __init__(self, reward: Any, unscored: float) -> None:
         self.reward, self.unscored = as_reward(reward), stand_in(unscored)
+        refuse_steps(self.reward, "tunix")
         self.__name__ = self.reward.__name__
 
     def __call__(self, prompts: Sequence[str], completions: Sequence[str], **columns: Any) -> list[float]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.adapters.lower import number, stand_in
+from assay.adapters.lower import number, refuse_steps, stand_in
 from assay.engine import score
 from assay.reward import as_reward
 from assay.types import Trajectory, text_of
@@ -26,6 +26,7 @@ def twinkle_reward(reward: Any, *, unscored: float) -> _TwinkleReward:
 class _TwinkleReward:
     def __init__(self, reward: Any, unscored: float) -> None:
         self.reward, self.unscored = as_reward(reward), stand_in(unscored)
+        refuse_steps(self.reward, "Twinkle")
 
     def __call__(
         self, trajectories: Sequence[Mapping[str, Any]], ground_truths: Sequence[Any] | None = None, **_: Any

@@ -55,6 +55,7 @@ class Curriculum(Composition):
     """
 
     asks_all = False
+    follows_steps = True
 
     def __init__(self, stages: Sequence[tuple[int, Any]]) -> None:
         given = sorted(((int(start), as_reward(r)) for start, r in stages), key=lambda stage: stage[0])

@@ -62,7 +62,8 @@ class CompositeReward(Composition):
         self.on_missing: Policy = _policy(on_missing)
         self.terms = _terms(terms)
         self.children = {t.name: t.reward for t in self.terms}
-        self._fixed = None if any(not isinstance(t.weight, float) for t in self.terms) else self.weights(0)
+        self.follows_steps = any(not isinstance(t.weight, float) for t in self.terms)
+        self._fixed = None if self.follows_steps else self.weights(0)
         self.contract = Contract(range=self._range())
 
     def weights(self, step: int) -> dict[str, float]:

@@ -54,6 +54,8 @@ class Composition(RewardFunction):
     asks_all: bool = True
     """Whether every row is put to every child; False where the row or the step chooses one."""
 
+    follows_steps: bool = False
+    """Whether its own rule changes with the training step."""
     why_not_asked: str = ""
     """Where it does not ask a child for every row: 'gate' or 'lazy'; the engine counts the calls that were saved."""
 

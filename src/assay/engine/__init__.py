@@ -8,11 +8,13 @@ from assay.engine.plain import (
     from_trl,
     needs_groups,
     needs_loop,
+    needs_steps,
     required_columns,
     rescore,
     score,
     score_one,
 )
+from assay.engine.told import tell
 
 __all__ = [
     "Count",
@@ -24,8 +26,10 @@ __all__ = [
     "leaves",
     "needs_groups",
     "needs_loop",
+    "needs_steps",
     "required_columns",
     "rescore",
     "score",
     "score_one",
+    "tell",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import logging
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +16,13 @@ from assay.contract import Per
 from assay.engine.again import Keep
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
+from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory, trajectories_of
+
+log = logging.getLogger("assay.engine")
 
 
 def score(
@@ -76,13 +81,28 @@ def call(
     rows, context = from_trl(columns)
     if rows:
         check_columns(reward, rows[0])
-    if _ranks() > 1 and needs_groups(reward):
+    if needs_groups(reward):
+        _name_groups(reward, rows, columns.get("prompts") or ())
+    state = context.get("trainer_state")
+    if state is None and needs_steps(reward):
+        log.warning(
+            "reward %r changes with the training step; the call has no trainer_state, so it stays at step 0",
+            reward.name,
+        )
+    outputs = _run(reward, rows, getattr(state, "global_step", None), context, None)
+    tell(reward.__name__, outputs, context, parts=True)
+    return [output.reward for output in outputs]
+
+
+def _name_groups(reward: RewardFunction, rows: Sequence[Trajectory], prompts: Sequence[Any]) -> None:
+    """A group is a whole prompt, with all its turns; and never the part of one that a rank has."""
+    if _ranks() > 1:
         raise ConfigError(
             f"reward {reward.name!r} looks at all responses to a prompt together, and a trainer on {_ranks()} ranks "
             f"may hand each a part of them. Use assay.adapters.trl.reward_funcs(reward), which gathers the groups."
         )
-    state = context.get("trainer_state")
-    return [output.reward for output in _run(reward, rows, getattr(state, "global_step", None), context, None)]
+    for row, prompt in zip(rows, prompts, strict=False):
+        row.group = row.group or (prompt if isinstance(prompt, str) else json.dumps(prompt, default=str))
 
 
 def _with_truth(trajectory: Trajectory, truth: Any) -> Trajectory:
@@ -141,6 +161,13 @@ def needs_groups(reward: RewardFunction) -> bool:
     children = reward.children.values() if isinstance(reward, Composition) else ()
     own = reward.contract.per is Per.GROUP or (not children and call_of(reward).per is Per.GROUP)
     return own or any(needs_groups(child) for child in children)
+
+
+def needs_steps(reward: RewardFunction) -> bool:
+    """Whether some part of the reward changes with the training step: a curriculum, a scheduled weight."""
+    if not isinstance(reward, Composition):
+        return False
+    return reward.follows_steps or any(needs_steps(child) for child in reward.children.values())
 
 
 def check_columns(reward: RewardFunction, row: Trajectory) -> None:
