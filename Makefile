@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-adapters check lint types layers format bench constraints clean
+.PHONY: help demo test test-adapters check lint types layers format docs test-install bench constraints clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ $(BIN)/python:
 
 # What the demo needs: the package with its light extras.
 $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e '.[report,text,math]'
+	$(PIP) -e '.[report,text]'
 	@touch $@
 
 # What the tests need on top. torch goes first: whatever asks for it later then finds it there.
@@ -53,6 +53,17 @@ format: $(VENV)/.dev  ## format and mend what can be mended by itself
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(VENV)/.docs  ## build the documentation into docs/_site; every warning is an error
+	$(BIN)/sphinx-build -q -n -W --keep-going -c docs -b html . docs/_site
+	@echo 'wrote docs/_site/index.html'
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+test-install:  ## build wheel and sdist; install core, each extra alone, and all into clean environments, and use them
+	$(PYTHON) tests/installed.py $(EXTRAS)
+
 bench: $(VENV)/.bench  ## every figure, side by side with the peers, in one run
 	$(BIN)/python benchmarks/run.py
 
@@ -69,4 +80,4 @@ constraints: $(VENV)/.dev  ## write down the versions of this environment, as th
 	mv constraints.new constraints.txt
 
 clean:  ## remove what these commands made
-	rm -rf $(VENV) .venvs scored.parquet scored.parquet.header.json build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venvs scored.parquet scored.parquet.header.json build dist docs/_site docs/reference .pytest_cache .ruff_cache .hypothesis

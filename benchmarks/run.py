@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ENVIRONMENTS = {"answers": HERE.parent / ".venvs" / "math-verify" / "bin" / "python"}
 """Benchmarks whose peer lives in an environment of its own (`make bench` makes it)."""
-PEERS = ("trl", "torch", "transformers", "polars", "ray", "aiohttp", "openai", "fastapi", "python-flint")
+PEERS = ("trl", "torch", "transformers", "polars", "ray", "aiohttp", "openai", "fastapi")
 
 
 def main() -> None:

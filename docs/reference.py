@@ -7,9 +7,11 @@ Nothing of it is kept in the repository, so it cannot be out of date; `make docs
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import inspect
+import itertools
 import re
 import sys
 import typing
@@ -32,7 +34,7 @@ CHAPTERS = {
     "advantage": "Advantages",
     "errors": "Errors",
 }
-"""The chapters of the page on public names, in the order of the data's way; built-in rewards have a page of their own."""
+"""The chapters of the page on public names, in the order of the data's way. Built-in rewards have their own page."""
 
 
 def write(folder: Path) -> None:
@@ -45,8 +47,9 @@ def write(folder: Path) -> None:
 def rewards() -> Iterator[str]:
     """One chapter a built-in reward."""
     yield "# Built-in rewards\n"
-    yield "Each has a short name, for the command line and YAML (`length:target=200`), and a class for Python. The first"
-    yield "line says what scores 1 and what scores 0; the last, how it is known to be hacked. `assay explain NAME` prints the same.\n"
+    yield "Each has a short name, for the command line and YAML (`length:target=200`), and a class for Python. The"
+    yield "first line says what scores 1 and what scores 0; the last, how it is known to be hacked. `assay explain NAME`"
+    yield "prints the same.\n"
     homes: dict[str, list[tuple[str, str]]] = {}
     for short, public in sorted(builtins().items()):
         homes.setdefault(assay._HOME_OF[public], []).append((short, public))
@@ -56,7 +59,8 @@ def rewards() -> Iterator[str]:
             yield f"## {short}\n"
             yield from _class(cls, public, f"from assay import {public}  # assay.{home}")
             span = cls.contract.range
-            yield f"Lies {'anywhere' if span is None else f'in [{span[0]:g}, {span[1]:g}]'} unless its parameters say otherwise.\n"
+            where = "anywhere" if span is None else f"in [{span[0]:g}, {span[1]:g}]"
+            yield f"Lies {where} unless its parameters say otherwise.\n"
 
 
 def names() -> Iterator[str]:
@@ -91,8 +95,8 @@ def commands() -> Iterator[str]:
         module, _, function = where.partition(":")
         app.command(name)(getattr(import_module(f"assay.cli.{module}"), function))
     yield "# Commands\n"
-    yield "Every command ends with 0 when it is done; 1 when some rows were not scored or a check did not pass; 2 when it was"
-    yield "used wrongly; 130 when it was stopped by Ctrl-C. `--debug` shows the traceback behind an error.\n"
+    yield "Every command ends with 0 when it is done; 1 when some rows were not scored or a check did not pass; 2 when"
+    yield "it was used wrongly; 130 when it was stopped by Ctrl-C. `--debug` shows the traceback behind an error.\n"
     for name, command in sorted(get_command(app).commands.items()):  # type: ignore[attr-defined]
         yield f"## assay {name}\n"
         yield f"{_text(command.help or '')}\n"
@@ -211,15 +215,15 @@ def _default(default: Any) -> str:
 
 def _attribute_docs(owner: Any) -> Mapping[str, str]:
     """The strings that stand under fields and assignments, which Python itself forgets."""
-    import ast
-
     try:
-        tree = ast.parse(inspect.cleandoc("\n" + inspect.getsource(owner)) if inspect.isclass(owner) else inspect.getsource(owner))
+        tree = ast.parse(
+            inspect.cleandoc("\n" + inspect.getsource(owner)) if inspect.isclass(owner) else inspect.getsource(owner)
+        )
     except (OSError, TypeError, SyntaxError):
         return {}
     body = tree.body[0].body if inspect.isclass(owner) else tree.body  # type: ignore[attr-defined]
     docs: dict[str, str] = {}
-    for before, after in zip(body, body[1:], strict=False):
+    for before, after in itertools.pairwise(body):
         target = getattr(before, "target", None) or next(iter(getattr(before, "targets", [])), None)
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(target, ast.Name):
             docs[target.id] = str(after.value.value)

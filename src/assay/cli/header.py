@@ -17,7 +17,7 @@ from assay.errors import ConfigError
 from assay.fingerprint import fingerprints, what_changed
 from assay.reward import RewardFunction
 
-_ASKED = ("numpy", "torch", "transformers", "regex", "rapidfuzz", "python-flint", "polars", "ray")
+_ASKED = ("numpy", "torch", "transformers", "regex", "rapidfuzz", "polars", "ray")
 _ENDS = 1 << 16
 
 
