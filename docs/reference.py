@@ -48,8 +48,8 @@ def rewards() -> Iterator[str]:
     """One chapter a built-in reward."""
     yield "# Built-in rewards\n"
     yield "Each has a short name, for the command line and YAML (`length:target=200`), and a class for Python. The"
-    yield "first line says what scores 1 and what scores 0; the last, how it is known to be hacked. `assay explain NAME`"
-    yield "prints the same.\n"
+    yield "first line says what scores 1 and what scores 0; the last, how it is known to be hacked."
+    yield "`assay explain NAME` prints the same.\n"
     homes: dict[str, list[tuple[str, str]]] = {}
     for short, public in sorted(builtins().items()):
         homes.setdefault(assay._HOME_OF[public], []).append((short, public))
