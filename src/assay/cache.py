@@ -7,15 +7,20 @@ meanwhile, from another thread or process, waits for that one's answer. A claim 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import random
 import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from assay.errors import ConfigError
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, used REAL NOT NULL);
@@ -27,6 +32,10 @@ LEASE: Final = 600.0
 _FRESH: Final = 3600.0
 """How often the time of an entry's last use is written down."""
 _CHUNK: Final = 500
+_PATIENCE: Final = 60.0
+"""Seconds that a writer waits for another."""
+
+log = logging.getLogger("assay")
 
 
 @dataclass
@@ -39,6 +48,8 @@ class Cache:
     hits: int = 0
     misses: int = 0
     evicted: int = 0
+    trouble: str = ""
+    """Why it could not be used, where that is so."""
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _puts: int = 0
 
@@ -47,16 +58,16 @@ class Cache:
         wanted, found = list(dict.fromkeys(keys)), dict[str, str]()
         stale: list[str] = []
         now = time.time()
-        for some in _chunks(wanted):
-            marks = ",".join("?" * len(some))
-            for key, value, used in self._db().execute(
-                f"SELECT key, value, used FROM entries WHERE key IN ({marks})", some
-            ):
-                found[key] = value
-                if used < now - _FRESH:
-                    stale.append(key)
-        for some in _chunks(stale):
-            with self._db() as db:
+        with self._tolerant() as db:
+            for some in _chunks(wanted):
+                marks = ",".join("?" * len(some))
+                for key, value, used in db.execute(
+                    f"SELECT key, value, used FROM entries WHERE key IN ({marks})", some
+                ):
+                    found[key] = value
+                    if used < now - _FRESH:
+                        stale.append(key)
+            for some in _chunks(stale):
                 db.execute(f"UPDATE entries SET used = ? WHERE key IN ({','.join('?' * len(some))})", [now, *some])
         self.hits += len(found)
         self.misses += len(wanted) - len(found)
@@ -64,27 +75,41 @@ class Cache:
 
     def claim(self, keys: Iterable[str]) -> list[str]:
         """Of these keys the ones that are now ours to score; the others are being scored by somebody."""
-        now, owner, mine = time.time(), _owner(), list[str]()
-        with self._db() as db:
+        now, owner, wanted, others = time.time(), _owner(), list(keys), set[str]()
+        with self._tolerant() as db, db:
             db.execute("BEGIN IMMEDIATE")
-            for key in keys:
+            for key in wanted:
                 row = db.execute("SELECT owner, until FROM claims WHERE key = ?", (key,)).fetchone()
                 if row is None or row[1] < now or not _alive(row[0]):
                     db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, owner, now + LEASE))
-                    mine.append(key)
-        return mine
+                else:
+                    others.add(key)
+        return [key for key in wanted if key not in others]
 
     def put(self, values: Mapping[str, str], release: Sequence[str] = ()) -> None:
         """Keep values, and give up the claims on these keys, all at once."""
         now = time.time()
-        with self._db() as db:
+        with self._tolerant() as db, db:
             db.execute("BEGIN IMMEDIATE")
-            db.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", [(k, v, now) for k, v in values.items()])
+            rows = [(key, _clean(value), now) for key, value in values.items()]
+            db.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
             db.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in release])
         self._puts += len(values)
         if self._puts > 256:
             self._puts = 0
-            self._evict()
+            with self._tolerant():
+                self._evict()
+
+    @contextmanager
+    def _tolerant(self) -> Generator[sqlite3.Connection]:
+        """A cache that fails (a full disk, a broken page) costs calls, and never the run."""
+        db = self._db()
+        try:
+            yield db
+        except sqlite3.Error as error:
+            if not self.trouble:
+                log.warning("the cache %s cannot be used, and rewards are called instead: %s", self.path, error)
+            self.trouble = str(error)
 
     def size_mb(self) -> float:
         """What the entries take."""
@@ -108,13 +133,27 @@ class Cache:
     def _db(self) -> sqlite3.Connection:
         """This thread's own connection; a forked child does not use its parent's."""
         if getattr(self._local, "pid", None) != os.getpid():
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.executescript(_TABLES)
-            self._local.db, self._local.pid = db, os.getpid()
+            self._local.db, self._local.pid = self._open(), os.getpid()
         return self._local.db
+
+    def _open(self) -> sqlite3.Connection:
+        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + _PATIENCE
+        while True:
+            db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+                db.executescript(_TABLES)
+                return db
+            except sqlite3.OperationalError:  # sqlite does not wait by itself while another process changes the mode
+                db.close()
+                if time.monotonic() > until:
+                    raise
+                time.sleep(random.uniform(0.001, 0.02))
+            except sqlite3.DatabaseError as error:
+                db.close()
+                raise ConfigError(f"{self.path} is no cache ({error}). Name another file, or take it away.") from error
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -132,6 +171,10 @@ class Cache:
 def key_of(fingerprint: str, inputs: bytes) -> str:
     """The key of one output."""
     return hashlib.sha256(fingerprint.encode() + b"\0" + inputs).hexdigest()
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()  # sqlite takes no half characters
 
 
 def _owner() -> str:

@@ -263,16 +263,19 @@ def to_json(value: Any) -> str:
     """JSON of anything: what JSON cannot say (NaN, sets, arrays, objects, cycles) is told as text."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
-    except (ValueError, RecursionError):
-        return json.dumps(_sayable(value, 0), ensure_ascii=False, allow_nan=False, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return json.dumps(_sayable(value, 0), ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, set | frozenset):
-        return sorted(cast("set[Any]", value), key=str)
-    return str(value)
+    try:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, set | frozenset):
+            return sorted(cast("set[Any]", value), key=str)
+        return str(value)
+    except Exception:  # noqa: BLE001  (an author's object may not even be able to say what it is)
+        return f"<{type(value).__name__}>"
 
 
 def _sayable(value: Any, depth: int) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from assay.errors import WrongOutput
+from assay.errors import RewardError, WrongOutput
 from assay.types import Outcome, RewardOutput
+
+MOST_WORDS: Final = 4000
+"""Characters of an exception's message that are kept."""
 
 
 def as_output(value: Any, name: str) -> RewardOutput:
@@ -17,11 +20,16 @@ def as_output(value: Any, name: str) -> RewardOutput:
         given = value.reward
         if given is not None and not (type(given) is float and isfinite(given)):
             value.reward = _finite(_number(given, name), name)
+        if not is_whole(value):
+            _mend(value, name)
         return value
     if kind is float or kind is int or kind is bool:
         return RewardOutput(_finite(float(value), name))
     if value is None:
         return RewardOutput(None, error=f"reward {name!r} abstained")
+    if isinstance(value, RewardOutput):  # a subclass: its own fields, as they stand
+        fields = (value.reward, value.token_rewards, value.metadata, value.components, value.outcome, value.error)
+        return as_output(RewardOutput(*fields), name)
     if isinstance(value, Mapping):
         return _from_dict(cast("Mapping[str, Any]", value), name)
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
@@ -60,11 +68,52 @@ def _finite(number: float, name: str) -> float:
     return number
 
 
+def is_whole(output: RewardOutput) -> bool:
+    """Whether every field of an author's output is of the kind that it should be."""
+    return (
+        type(output.metadata) is dict
+        and type(output.outcome) is Outcome
+        and type(output.components) is dict
+        and type(output.error) is str
+        and type(output.token_rewards) is list
+        and type(output.seconds) in (float, int)
+        and not (output.components and any(type(part) is not RewardOutput for part in output.components.values()))
+    )
+
+
+def _mend(output: RewardOutput, name: str) -> None:
+    """Put an author's output right where there is no doubt about what was meant; else say what is wrong with it."""
+    output.metadata = dict(output.metadata or {})
+    output.components = dict(output.components or {})
+    output.token_rewards = list(output.token_rewards or [])
+    output.error = str(output.error or "")
+    if type(output.seconds) not in (float, int):
+        output.seconds = 0.0
+    try:
+        output.outcome = Outcome(output.outcome)
+    except ValueError:
+        raise WrongOutput(
+            f"reward {name!r} returned a RewardOutput with the outcome {output.outcome!r:.60}; needed one of "
+            f"{', '.join(Outcome)}."
+        ) from None
+    for part, below in output.components.items():
+        output.components[part] = as_output(below, f"{name}/{part}")
+
+
 def failure(error: BaseException, name: str) -> RewardOutput:
     """The output that stands for an exception: its outcome and its message, never a number."""
-    outcome = getattr(error, "outcome", Outcome.GRADER_ERROR)
-    text = (
-        str(error) if isinstance(error, Exception) and hasattr(error, "outcome") else f"{type(error).__name__}: {error}"
-    )
+    stated = getattr(type(error), "outcome", None)  # of the class: an instance may compute it, and fail at that too
+    outcome = stated if isinstance(stated, Outcome) else Outcome.GRADER_ERROR
+    text = _words_of(error)
+    if not (isinstance(error, RewardError) or isinstance(stated, Outcome)):
+        text = f"{type(error).__name__}: {text}"
     prefix = "" if f"{name!r}" in text else f"reward {name!r}: "
     return RewardOutput.failed(outcome, prefix + text)
+
+
+def _words_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except BaseException as other:  # noqa: BLE001  (a stranger's exception may not even be able to say what it is)
+        return f"its message cannot be read ({type(other).__name__})"
+    return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]}... ({len(text):,} characters)"

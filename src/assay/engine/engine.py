@@ -10,22 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.cache import Cache
 from assay.compose.flow import Ask, Batch, Composition
 from assay.engine.again import Keep, rescored
+from assay.engine.awaiting import Answers
+from assay.engine.boundary import NeedsLoop
 from assay.engine.counts import Counts
 from assay.engine.leaf import Leaf, context_of, pause
 from assay.engine.remote import Order, can_be_halved, halves, read, tasks_of
 from assay.engine.staff import Staff, Terms
 from assay.engine.work import Work
+from assay.loop import aside
 from assay.pool import Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory, trajectories_of
+
+T = TypeVar("T")
 
 BLOCK = 32
 """Rows that one cheap reward scores before the next one does."""
@@ -64,19 +69,29 @@ class Engine:
         self, reward: Any, trajectories: Sequence[Trajectory], step: int | None = None, context: Any = None
     ) -> list[RewardOutput]:
         """One output for each trajectory, in order. Failures are carried in the outputs, never raised."""
-        reward, trajectories = as_reward(reward), trajectories_of(trajectories)
+        return await self.answer(as_reward(reward), trajectories_of(trajectories), step, context, Answers())
+
+    async def answer(
+        self, reward: RewardFunction, trajectories: Sequence[Trajectory], step: int | None, context: Any, known: Answers
+    ) -> list[RewardOutput]:
+        """The same, without asking for what is known already."""
         pool, legs = self._staff.hire(leaves(reward), self.terms)
-        call = _Call(self, pool, legs, step, context)
+        call = _Call(self, pool, legs, step, context, known, self.needs_loop(reward))
         return await call.score(reward, trajectories)
 
     async def rescore(
-        self, reward: Any, trajectories: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep
+        self,
+        reward: Any,
+        trajectories: Sequence[Trajectory],
+        stored: Sequence[RewardOutput],
+        keep: Keep,
+        known: Answers | None = None,
     ) -> list[RewardOutput]:
         """Score again only what `keep(path, output)` does not hold good or what is not stored, and fold all anew."""
-        reward = as_reward(reward)
+        reward, so_far = as_reward(reward), known or Answers()
 
         async def fresh(leaf: RewardFunction, rows: Sequence[Trajectory]) -> list[RewardOutput]:
-            return await self.score(leaf, rows)
+            return await self.answer(leaf, rows, None, None, so_far)
 
         whole = Ask(reward.name, reward, range(len(trajectories)))
         return await rescored(fresh, whole, Batch(trajectories), stored, keep)
@@ -91,13 +106,6 @@ class Engine:
             call_of(leaf).is_async or leaf.contract.retries or self.cache is not None or self.terms.remote(leaf)
             for leaf in leaves(reward)
         )
-
-    def patience(self, reward: RewardFunction) -> float | None:
-        """How long the event loop may answer nothing: longer than every deadline, where all async parts have one."""
-        terms = self.terms
-        awaited = [leaf for leaf in leaves(reward) if call_of(leaf).is_async and not terms.remote(leaf)]
-        limits = [limit for leaf in awaited if (limit := terms.limit(leaf)) is not None]
-        return max(limits) + 1.0 if limits and len(limits) == len(awaited) else None
 
     @property
     def terms(self) -> Terms:
@@ -132,6 +140,11 @@ class _Call:
     """Id of a reward -> its number in the pool."""
     step: int | None
     context: Any
+    known: Answers
+    waits: bool
+    """Whether some part waits for something: then what only computes does so aside, and does not hold the loop."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One reward at a time computes in this process."""
 
     async def score(self, reward: RewardFunction, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         if isinstance(reward, Composition):
@@ -162,7 +175,7 @@ class _Call:
         columns: dict[int, list[RewardOutput]] = {}
         works = {k: self._work(ask, batch) for k, ask in enumerate(asks) if not isinstance(ask.reward, Composition)}
         if len(works) == len(asks) and all(work.is_plain() for work in works.values()):
-            return await self._run_plain(works)
+            return await self._aside(lambda: self._run_plain(works))
         away = {k: work for k, work in works.items() if work.leg is not None}
 
         async def remotely() -> None:
@@ -250,7 +263,7 @@ class _Call:
             for work, mine in zip(works, todo, strict=True):
                 leaf = self._leaf(work, mine)
                 leaf.landed = self._keeping(work, mine)
-                outputs = await leaf.score()
+                outputs = await (leaf.score() if leaf.call.is_async else self._aside(leaf.score))
                 work.outputs.update(zip(mine, outputs, strict=True))
             return
         orders: list[Order] = []
@@ -263,6 +276,15 @@ class _Call:
         answers = await self._deliver(orders, batch)
         for (work, positions), outputs in zip(places, answers, strict=True):
             work.outputs.update(zip(positions, outputs, strict=True))
+
+    async def _aside(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if not self.waits:
+            return await make()
+        async with self.turn:
+            try:
+                return await aside(make)
+            except NeedsLoop:
+                return await make()
 
     def _keeping(self, work: Work, todo: list[int]) -> Callable[[Sequence[int], Sequence[RewardOutput]], None] | None:
         """Puts a dear answer into the cache as soon as it is there: what is killed then has lost nothing."""
@@ -297,7 +319,8 @@ class _Call:
     def _leaf(self, work: Work, todo: list[int] | None) -> Leaf:
         everyone = todo is None or len(todo) == len(work.trajectories)
         rows = work.trajectories if everyone else [work.trajectories[i] for i in todo or ()]
-        return Leaf(work.reward, work.call, rows, context_of(self.step, self.context), work.limit, self.engine.share)
+        context, share = context_of(self.step, self.context), self.engine.share
+        return Leaf(work.reward, work.call, rows, context, work.limit, share, self.known)
 
 
 def _rows(ask: Ask, batch: Batch) -> Sequence[Trajectory]:

@@ -7,7 +7,7 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 from assay.calling import Call, arguments
 from assay.compose.flow import Batch
 from assay.contract import Per
+from assay.engine.awaiting import Answers, within
 from assay.engine.boundary import Boundary, NeedsLoop
 from assay.errors import RewardError, RewardTimeout, WrongOutput
-from assay.returned import as_output, failure
+from assay.returned import as_output, failure, is_whole
 from assay.reward import RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
 
@@ -58,6 +59,8 @@ class Leaf:
     share: float = 1.0
     """The part of the reward's concurrency that may be used here."""
 
+    answers: Answers = field(default_factory=Answers)
+    """What async calls have answered so far."""
     landed: Callable[[Sequence[int], Sequence[RewardOutput]], None] | None = None
     """Called for an async call as soon as its outputs are there, with the numbers of its rows."""
 
@@ -90,6 +93,8 @@ class Leaf:
                     if not (type(value) is RewardOutput and type(value.reward) is float and isfinite(value.reward)):
                         if type(value) not in _SETTLED and inspect.isawaitable(value):
                             value = await _settled(value)
+                        value = as_output(value, name)
+                    elif not is_whole(value):
                         value = as_output(value, name)
                     now = clock()
                     value.seconds, then = now - then, now
@@ -154,39 +159,44 @@ class Leaf:
         return outputs
 
     async def _score_async(self) -> list[RewardOutput]:
-        slots = asyncio.Semaphore(max(1, int(self.reward.contract.concurrency * self.share)))
         outputs: list[RewardOutput] = [RewardOutput()] * len(self.trajectories)
+        calls = iter(self.calls())
 
-        async def one(rows: list[int]) -> None:
-            async with slots:
-                place(outputs, rows, await self._await_call(rows))
+        async def lane() -> None:
+            for rows in calls:
+                batch = [self.trajectories[i] for i in rows]
+                known = self.answers.of(self.reward, batch)
+                place(outputs, rows, known or await self._await_call(rows, batch))
                 if self.landed is not None:
                     self.landed(rows, [outputs[i] for i in rows])
 
-        await asyncio.gather(*(one(rows) for rows in self.calls()))
+        lanes = max(1, int(self.reward.contract.concurrency * self.share))
+        await asyncio.gather(*(lane() for _ in range(min(lanes, len(outputs)))))
         return outputs
 
-    async def _await_call(self, rows: list[int]) -> list[RewardOutput]:
-        contract, name, limit = self.reward.contract, self.reward.name, self.limit
+    async def _await_call(self, rows: list[int], batch: Sequence[Trajectory]) -> list[RewardOutput]:
+        contract, name = self.reward.contract, self.reward.name
+        limit = None if self.limit is None else self.limit * len(rows)
         boundary, tried = Boundary(), 0
+        outputs: list[RewardOutput] | None = None
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
             with boundary:
-                deadline = asyncio.timeout(limit)
                 try:
-                    async with deadline:
-                        value = await self._invoke(rows)
-                except TimeoutError:
-                    if deadline.expired():
-                        raise RewardTimeout(f"reward {name!r} was stopped at its deadline of {limit} s.") from None
-                    raise
+                    value = await within(limit, lambda: self._invoke(rows), (self.reward, batch))
+                except TimeoutError as error:
+                    if limit is None or time.perf_counter() - started < limit:
+                        raise  # its own
+                    raise RewardTimeout(f"reward {name!r} was stopped at its deadline of {limit:g} s.") from error
                 values = [value] if self.call.per is Per.TRAJECTORY else value
                 outputs = self._outputs(values, rows, time.perf_counter() - started)
-                return _tried(outputs, tried)
+                break
             if getattr(boundary.error, "outcome", None) is not Outcome.INFRA_ERROR or tried == contract.retries:
                 break
             await asyncio.sleep(pause(tried))
-        return _tried([failure(boundary.error, name) for _ in rows], tried)
+        outputs = _tried(outputs or [failure(boundary.error, name) for _ in rows], tried)
+        self.answers.keep(self.reward, batch, outputs)
+        return outputs
 
 
 _SETTLED = frozenset({RewardOutput, float, int, bool, dict, type(None)})

@@ -7,20 +7,21 @@ import json
 import logging
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.calling import missing_column
 from assay.compose.flow import Composition
 from assay.contract import Per
 from assay.engine.again import Keep
+from assay.engine.awaiting import Answers
 from assay.engine.boundary import NeedsLoop
 from assay.engine.engine import Engine, leaves
 from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, Outcome, RewardOutput, Tokens, Trajectory, trajectories_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, trajectories_of
 
 log = logging.getLogger("assay.engine")
 
@@ -189,7 +190,7 @@ def rescore(
     reward: Any, rows: Sequence[Trajectory], stored: Sequence[RewardOutput], keep: Keep, engine: Engine | None = None
 ) -> list[RewardOutput]:
     """`Engine.rescore` from plain code: only what is not stored, or no longer good, is called; all is folded anew."""
-    return run((engine or _default).rescore(reward, rows, stored, keep))
+    return _persist(lambda known: (engine or _default).rescore(reward, rows, stored, keep, known))
 
 
 def _run(
@@ -201,16 +202,25 @@ def _run(
             return drive(engine.score(reward, rows, step, context))
         except NeedsLoop:
             pass
-    try:
-        return run(engine.score(reward, rows, step, context), engine.patience(reward))
-    except Stalled:
-        return [RewardOutput.failed(Outcome.TIMEOUT, _STALLED.format(reward.name)) for _ in rows]
+    return _persist(lambda known: engine.answer(reward, rows, step, context, known))
 
 
-_STALLED = (
-    "reward {!r}: an async part of it computed beyond its deadline without awaiting, so nothing else could run, and "
-    "none of these rows is scored. Let it run in processes that can be stopped: @declare(workers=True)."
-)
+_MOST_STALLS = 3
+"""How often a loop is given up for the calls of one batch; behind that, what is not answered is not asked."""
+
+
+def _persist(make: Callable[[Answers], Coroutine[Any, Any, list[RewardOutput]]]) -> list[RewardOutput]:
+    """Run to the end. A call that holds the loop costs itself; what was answered before is kept."""
+    known = Answers()
+    for _ in range(_MOST_STALLS):
+        try:
+            return run(make(known))
+        except Stalled as stalled:
+            if stalled.about is not None:
+                known.blame(stalled.about)
+    known.closed = True
+    return run(make(known))
+
 
 _default = Engine()
 """What `score()` uses: its workers stay warm from one call to the next."""

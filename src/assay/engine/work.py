@@ -15,7 +15,7 @@ from assay.calling import ARGUMENTS, CONTEXT, Call
 from assay.contract import Per
 from assay.engine.counts import Counts
 from assay.fingerprint import fingerprint
-from assay.record import from_dict, to_dict
+from assay.record import from_dict, to_dict, to_json
 from assay.reward import RewardFunction
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
 
@@ -99,7 +99,7 @@ class Work:
         mine = [i for i in (self.todo if positions is None else positions) if i in self.keys and i not in self.kept]
         self.kept.update(mine)
         values = {
-            self.keys[i]: json.dumps(to_dict(self.outputs[i]), default=str)
+            self.keys[i]: to_json(to_dict(self.outputs[i]))
             for i in mine
             if i in self.outputs and self.outputs[i].outcome not in FAILURES
         }
