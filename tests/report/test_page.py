@@ -13,7 +13,6 @@ import assay
 from assay.analyze.source import Source
 from assay.analyze.study import study
 from assay.analyze.tree import shape_of
-from assay.compose import Batch, refold
 from assay.record import RunWriter
 from assay.report.html import write_report
 
@@ -273,84 +272,3 @@ def test_a_rollout_may_contain_html_and_scripts(visit, tmp_path):
     assert page.evaluate("window.hit") is None
     assert page.locator("main script, main iframe, main img, main svg[onload]").count() == 0
     assert "<script>window.hit=1</script>" in page.evaluate("assay.source.rows([0]).then(r => r[0].response)")
-
-
-# -- the page folds as the library does
-
-
-def missing_now_and_then(name, every, values):
-    def reward(response):
-        n = int(response)
-        return None if n % every == 0 else values[n % len(values)]
-
-    reward.__name__ = name
-    return reward
-
-
-A = missing_now_and_then("a", 7, [0.0, 1.0, 0.5])
-B = missing_now_and_then("b", 5, [1.0, 0.25])
-C = missing_now_and_then("c", 1000, [0.0, 0.0, 1.0])
-
-
-def composite(policy, weights=(0.5, 0.3, 0.2)):
-    return assay.CompositeReward({"a": (A, weights[0]), "b": (B, weights[1]), "c": (C, weights[2])}, on_missing=policy)
-
-
-SHAPES = {
-    **{f"sum, {p}": (lambda w, p=p: composite(p, w)) for p in ("reweight", "skip", "drop_group", "impute", 0.25)},
-    "policies by term": lambda w: assay.CompositeReward(
-        [
-            assay.Term(A, w[0], "a", on_missing="skip"),
-            assay.Term(B, w[1], "b", on_missing=0.0),
-            assay.Term(C, w[2], "c"),
-        ]
-    ),
-    "gate": lambda w: assay.Gate(composite("reweight", w), require=C, at_least=0.5, otherwise=-0.1),
-    "clip": lambda w: assay.Clip(composite("skip", w), 0.2, 0.6),
-    "shaped": lambda w: assay.Shaped(C, bonus=composite("reweight", w), limit=0.2),
-    "group scale": lambda w: assay.Normalize(composite("skip", w)),
-    "bounds": lambda w: assay.Normalize(composite("skip", w), "minmax", 0.0, 2.0),
-    "by task": lambda w: assay.ByTask({"x": composite("skip", w), "y": C}),
-    "nested": lambda w: assay.CompositeReward({"inner": (composite("impute", w), 0.5), "c": (C, 0.5)}),
-}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_page_folds_as_the_library_does(visit, tmp_path, name):
-    make = SHAPES[name]
-    rows = [
-        {"prompt": f"p{i // 4}", "response": str(i), "group": f"g{i // 4}", "task": "xyz"[i % 3]} for i in range(80)
-    ]
-    reward = make((0.5, 0.3, 0.2))
-    outputs = assay.score(reward, rows)
-    with RunWriter(tmp_path / "run.jsonl", {"shape": shape_of(reward)}) as run:
-        run.write(rows, outputs)
-    page = visit(report(tmp_path / "run.jsonl"))
-    before = page.evaluate("Array.from(fold(assay.table, assay.shape, {}), v => Number.isNaN(v) ? null : v)")
-    assert before == pytest.approx([o.reward for o in outputs]), "the configured weights give what is stored"
-    paths = page.evaluate("composites(assay.shape).map(c => c.path)")
-    where = next(
-        p
-        for p in paths
-        if page.evaluate(f"'a' in composites(assay.shape).find(c => c.path === {json.dumps(p)}).weights")
-    )
-    weights = {where: {"a": 1.5, "b": 0.0, "c": -0.4}}
-    after = page.evaluate(
-        f"Array.from(fold(assay.table, assay.shape, {json.dumps(weights)}), v => Number.isNaN(v) ? null : v)"
-    )
-    batch = Batch([assay.Trajectory.of(row) for row in rows])
-    assert after == pytest.approx([o.reward for o in refold(make((1.5, 0.0, -0.4)), batch, outputs)])
-
-
-def test_the_page_knows_the_advantages_and_shares_of_the_analysis(visit, url, hacked_run):
-    from assay.analyze.attribution import advantages, attribute
-
-    table = Source(hacked_run).table()
-    page = visit(url)
-    for estimator in ("grpo", "dr_grpo", "rloo"):
-        page.evaluate(f"assay.set({{estimator: '{estimator}'}}); assay.refold()")
-        assert page.evaluate("Array.from(assay.told.advantage)") == pytest.approx(
-            advantages(table, estimator).tolist(), abs=1e-9
-        )
-        shares = {c.name: c.share for c in attribute(table, estimator).components}
-        assert page.evaluate("assay.shares") == pytest.approx(shares, abs=1e-9)

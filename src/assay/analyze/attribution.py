@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from assay.advantage import EPSILON
 from assay.analyze.groups import guess_correctness
@@ -66,10 +66,8 @@ def attribute(table: Table, estimator: Estimator = "grpo", correctness: str | No
     if not weights:
         return None
     space = _Space.of(table, estimator)
-    pieces = {name: space.piece(table.parts[name].value[space.rows], w) for name, w in weights.items()}
-    # GDPO normalises each component before it sums, so its whole is the sum of the pieces and not of the rewards
-    summed = np.sum(list(pieces.values()), axis=0)
-    whole = summed if estimator == "gdpo" else space.advantage(table.reward[space.rows])
+    pieces = space.pieces(table)
+    whole = space.advantage(table)
     power = float((whole * whole).sum())
     right = guess_correctness(table, correctness)
     base = pieces.get(right) if right is not None else None
@@ -121,7 +119,7 @@ def advantages(table: Table, estimator: Estimator = "grpo") -> Array:
     np = numpy()
     space = _Space.of(table, estimator)
     out = np.zeros(table.rows)
-    out[space.rows] = space.advantage(table.reward[space.rows])
+    out[space.rows] = space.advantage(table)
     return out
 
 
@@ -177,15 +175,35 @@ class _Space:
         squares = np.bincount(self.codes, weights=centred**2, minlength=len(self.n))
         return np.sqrt(squares / np.maximum(1, self.n - 1))[self.codes] + EPSILON
 
-    def advantage(self, reward: Array) -> Array:
-        return self.centred(reward) / self.spread_of_reward
+    def advantage(self, table: Table) -> Array:
+        """The advantage of these rows.
 
-    def piece(self, values: Array, weight: float) -> Array:
-        """What one component adds to the advantage."""
-        centred = self.centred(values)
+        GDPO scales each component before it adds them up, so its whole is the sum of the pieces and not of the rewards.
+        """
+        np = numpy()
+        if self.estimator == "gdpo" and (pieces := self.pieces(table)):
+            return np.sum(list(pieces.values()), axis=0)
+        return self.centred(table.reward[self.rows]) / self.spread_of_reward
+
+    def pieces(self, table: Table) -> dict[str, Array]:
+        """What each weighted component adds to the advantage."""
+        np = numpy()
+        weights = table.weight_columns()
+        return {
+            name: self.piece(table.parts[name].value[self.rows], w[self.rows] if isinstance(w, np.ndarray) else w)
+            for name, w in weights.items()
+        }
+
+    def piece(self, values: Array, weight: Any) -> Array:
+        """What one component adds to the advantage; a scheduled weight is one for each row."""
         if self.estimator == "gdpo":
-            return weight * centred / self.spread(centred)
-        return weight * centred / self.spread_of_reward
+            np = numpy()
+            centred, known = self.centred(values), values == values
+            count = np.bincount(self.codes, weights=known, minlength=len(self.n))
+            squares = np.bincount(self.codes, weights=centred**2, minlength=len(self.n))
+            deviation = np.sqrt(squares / np.maximum(1, count - 1)) + EPSILON
+            return weight * centred / deviation[self.codes]
+        return self.centred(weight * values) / self.spread_of_reward
 
     def shares(self, centred: Mapping[str, Array], weights: Mapping[str, float]) -> dict[str, float]:
         """Each component's share of the advantage's variance under these weights, and never quite nothing."""

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
-from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values
+from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values, schedule_of
 from assay.errors import InputError, require
 from assay.record import OWN_COLUMNS
 from assay.rollouts import Row
@@ -105,8 +105,20 @@ class Table:
         return (self.bits >> BITS.index(name)) & 1 == 1
 
     def weights(self) -> dict[str, float]:
-        """The configured weight of each component, where the Run says it."""
-        return {path: weight for path, weight in leaves(self.shape).items() if path in self.parts}
+        """The configured weight of each component, where the Run says it; of a scheduled one its mean over the rows."""
+        return {path: float(numpy().mean(weight)) for path, weight in self.weight_columns().items()}
+
+    def weight_columns(self) -> dict[str, Any]:
+        """The same; where a weight is scheduled, an array with the weight at each row's step."""
+        return {path: weight for path, weight in leaves(self.shape, self._weight_at).items() if path in self.parts}
+
+    def _weight_at(self, shape: Mapping[str, Any], name: str) -> Any:
+        schedule = shape.get("schedules", {}).get(name)
+        if schedule is None:
+            return float(shape["weights"][name])
+        steps, place = numpy().unique(numpy().maximum(self.step, 0), return_inverse=True)
+        at = schedule_of(schedule).at
+        return numpy().array([at(int(step)) for step in steps])[place.ravel()]
 
     def members(self) -> list[Array]:
         """The row numbers of each group, in the order of `groups`."""

@@ -9,11 +9,24 @@ reads it from what the folding left in each row's metadata.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assay.compose import ByTask, Clip, CompositeReward, Curriculum, Gate, Normalize, Schedule, Shaped
+from assay.compose import (
+    ByTask,
+    Clip,
+    CompositeReward,
+    Cosine,
+    Curriculum,
+    Gate,
+    Linear,
+    Normalize,
+    Schedule,
+    Shaped,
+    Steps,
+)
 from assay.compose.flow import Composition
+from assay.compose.lazy import stages
 from assay.reward import RewardFunction
 from assay.types import Outcome
 
@@ -46,10 +59,8 @@ def _rule(reward: Composition) -> Shape:
     match reward:
         case CompositeReward():
             policies = {t.name: t.on_missing for t in reward.terms if t.on_missing is not None}
-            scheduled = any(isinstance(t.weight, Schedule) for t in reward.terms)
-            weights = reward.weights(0)
-            rule: Shape = {"kind": "composite", "weights": weights, "on_missing": reward.on_missing}
-            return {**rule, "policies": policies, "scheduled": scheduled}
+            rule: Shape = {"kind": "composite", "weights": reward.weights(0), "on_missing": reward.on_missing}
+            return {**rule, "policies": policies, **_schedules(reward), **_laziness(reward)}
         case Gate():
             return {"kind": "gate", "at_least": reward.at_least, "otherwise": reward.otherwise}
         case Clip():
@@ -62,6 +73,37 @@ def _rule(reward: Composition) -> Shape:
             return {"kind": "choice"}
         case _:
             return {"kind": "stored"}  # somebody's own composition: its stored value stands
+
+
+_SCHEDULES: dict[str, type[Schedule]] = {"linear": Linear, "cosine": Cosine, "steps": Steps}
+
+
+def _schedules(reward: CompositeReward) -> Shape:
+    found = {
+        term.name: {"kind": kind, **vars(term.weight)}
+        for term in reward.terms
+        for kind, made in _SCHEDULES.items()
+        if type(term.weight) is made
+    }
+    return {"schedules": found} if found else {}
+
+
+def schedule_of(data: Mapping[str, Any]) -> Schedule:
+    """The schedule that a shape describes.
+
+    Example:
+        >>> schedule_of({"kind": "linear", "start": 0.0, "end": 1.0, "steps": 10, "after": 0}).at(5)
+        0.5
+    """
+    return _SCHEDULES[data["kind"]](**{key: value for key, value in data.items() if key != "kind"})
+
+
+def _laziness(reward: CompositeReward) -> Shape:
+    """What decides which calls a lazy composite spares: the same call is spared when it is folded again."""
+    if reward.lazy != "group":
+        return {}
+    ranges = {name: child.contract.range for name, child in reward.children.items()}
+    return {"lazy": "group", "ranges": ranges, "stages": stages(reward.children)}
 
 
 def node_values(detail: Mapping[str, Any]) -> dict[str, tuple[float | None, int]]:
@@ -101,7 +143,17 @@ def _inferred(said: Mapping[str, Any]) -> Shape:
     return {"kind": "choice" if "chosen" in said else "stored"}
 
 
-def leaves(shape: Mapping[str, Any], path: str = "", weight: float = 1.0) -> dict[str, float]:
+WeightAt = Callable[[Mapping[str, Any], str], Any]
+"""The weight of a composite's component: a number, or an array with one for each row where it is scheduled."""
+
+
+def _constant(shape: Mapping[str, Any], name: str) -> float:
+    return float(shape["weights"][name])
+
+
+def leaves(
+    shape: Mapping[str, Any], weight_at: WeightAt = _constant, path: str = "", weight: Any = 1.0
+) -> dict[str, Any]:
     """The components that are added up, by path, each with its weight in the whole.
 
     What only lets through (a gate's requirement, a normalised reward's raw value) has no weight and is not among them.
@@ -110,15 +162,15 @@ def leaves(shape: Mapping[str, Any], path: str = "", weight: float = 1.0) -> dic
     if not children:
         return {path: weight} if path else {}
     found: dict[str, float] = {}
-    for name, share in _shares(shape, children):
-        found |= leaves(children[name], f"{path}/{name}" if path else name, weight * share)
+    for name, share in _shares(shape, children, weight_at):
+        found |= leaves(children[name], weight_at, f"{path}/{name}" if path else name, weight * share)
     return found
 
 
-def _shares(shape: Mapping[str, Any], children: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _shares(shape: Mapping[str, Any], children: Mapping[str, Any], weight_at: WeightAt) -> Iterator[tuple[str, Any]]:
     kind = shape.get("kind")
     if kind == "composite":
-        yield from ((name, float(w)) for name, w in shape["weights"].items() if name in children)
+        yield from ((name, weight_at(shape, name)) for name in shape["weights"] if name in children)
     elif kind == "gate":
         yield from ((name, 1.0) for name in list(children)[1:])
     elif kind != "stored":

@@ -35,7 +35,7 @@ LEAST = 300_000
 CLIP = (2_400, 800)
 """A longer text keeps this many characters of its beginning and of its end."""
 
-_SCRIPTS = ("core", "fold", "filter", "charts", "list", "detail", "main", "side", "keys")
+_SCRIPTS = ("core", "fold", "taught", "filter", "charts", "list", "detail", "main", "side", "keys")
 _TYPES = {"float64": "f8", "float32": "f4", "int32": "i4", "uint32": "u4", "uint8": "u1"}
 
 

@@ -1,102 +1,189 @@
 // Stored components folded again: the same rules as assay.compose, on whole columns. No reward is called.
 
-/** The reward of every row under these weights: {path of a composite: {component: weight}}. */
-function fold(table, shape, weights, path = "") {
+/**
+ * The reward of every row under other weights: {path of a composite: {component: weight}}.
+ * What no new weight is below stands as it was stored. `reached` are the rows that get here at all: 1 where a gate is
+ * open or a task is chosen; null for all of them.
+ */
+function fold(table, shape, weights, path = "", reached = null) {
   const stored = () => (path ? table.get(`part/${path}`) : table.get("reward"));
-  const names = Object.keys(shape.children || {});
-  const child = (name) => fold(table, shape.children[name], weights, path ? `${path}/${name}` : name);
-  if (!names.length) return stored();
+  const names = Object.keys(shape.children || {}), at = (name) => (path ? `${path}/${name}` : name);
+  if (!names.length || !touched(weights, path)) return stored();
+  const child = (name, rows = reached) => fold(table, shape.children[name], weights, at(name), rows);
   switch (shape.kind) {
     case "composite":
-      return foldSum(table, shape, weights[path] || shape.weights, names, names.map(child), path);
+      return foldSum(table, shape, weights[path] || {}, names, names.map((n) => child(n)), path, reached);
     case "gate":
-      return foldGate(shape, child(names[0]), child(names[1]), table.rows);
+      return foldGate(shape, child(names[0]), (open) => child(names[1], open), reached);
     case "clip":
       return child(names[0]).map((v) => Math.min(shape.high, Math.max(shape.low, v)));
     case "shaped": {
-      const [base, bonus] = names.map(child);
+      const [base, bonus] = names.map((n) => child(n));
       const limit = (v) => (Number.isNaN(v) ? 0 : Math.min(shape.limit, Math.max(-shape.limit, v)));
       return base.map((v, i) => v + limit(bonus[i]));
     }
     case "normalize":
-      return foldNormal(table, shape, names.map(child)[0], stored);
+      return foldNormal(table, shape, child(names[0]));
     case "choice":
-      return foldChoice(table, path, names, names.map(child));
+      return foldChoice(table, names.map((n) => [table.get(`state/${at(n)}`), (rows) => child(n, rows)]), reached);
     default:
       return stored(); // somebody's own composition: its stored value stands
   }
 }
 
-function foldGate(shape, required, inner, rows) {
-  const out = new Float64Array(rows);
-  for (let i = 0; i < rows; i++)
-    out[i] = Number.isNaN(required[i]) ? NaN : required[i] >= shape.at_least ? inner[i] : shape.otherwise;
-  return out;
+/** Whether there is a new weight at this path or below it. */
+function touched(weights, path) {
+  return Object.keys(weights).some((p) => !path || p === path || p.startsWith(`${path}/`));
 }
 
-function foldChoice(table, path, names, columns) {
+function foldGate(shape, required, inner, reached) {
+  const open = Uint8Array.from(required, (v, i) => (reached === null || reached[i]) && v >= shape.at_least ? 1 : 0);
+  const values = inner(open);
+  return required.map((v, i) => (Number.isNaN(v) ? NaN : open[i] ? values[i] : shape.otherwise));
+}
+
+function foldChoice(table, children, reached) {
   const out = new Float64Array(table.rows).fill(NaN);
-  names.forEach((name, k) => {
-    const state = table.get(`state/${path ? `${path}/` : ""}${name}`);
-    for (let i = 0; i < table.rows; i++) if (state[i] !== ABSENT) out[i] = columns[k][i];
-  });
+  for (const [state, values] of children) {
+    const chosen = state.map((s, i) => (s !== ABSENT && (reached === null || reached[i]) ? 1 : 0));
+    values(chosen).forEach((v, i) => { if (chosen[i]) out[i] = v; });
+  }
   return out;
 }
 
-function foldNormal(table, shape, raw, stored) {
+function foldNormal(table, shape, raw) {
   if (shape.how === "minmax")
     return raw.map((v) => Math.min(1, Math.max(0, (v - shape.low) / (shape.high - shape.low))));
-  if (shape.how !== "group") return stored(); // a running scale depends on what was seen before
+  if (shape.how === "running") return foldRunning(table, raw);
   const { mean, squares, count } = groupMoments(table, raw);
   const group = table.get("group");
   return raw.map((v, i) => (v - mean[group[i]]) / (Math.sqrt(squares[group[i]] / count[group[i]]) + 1e-6));
 }
 
-/** A weighted sum, and the stated policies for what was not scored; see CompositeReward. */
-function foldSum(table, shape, weights, names, columns, path) {
-  const rows = table.rows, out = new Float64Array(rows), w = names.map((n) => weights[n] ?? 0);
-  const policy = names.map((n) => (shape.policies || {})[n] ?? shape.on_missing ?? "reweight");
-  const all = w.reduce((sum, x) => sum + Math.abs(x), 0);
-  const means = columns.map((c, k) => (policy[k] === "impute" ? groupMoments(table, c) : null));
-  const group = table.get("group"), dropped = new Set();
-  const states = names.map((n) => table.get(`state/${path ? `${path}/` : ""}${n}`));
-  for (let i = 0; i < rows; i++) {
-    let total = 0, carried = 0, anyKnown = false, lost = false, reweigh = false, drop = false;
-    for (let k = 0; k < columns.length; k++) {
-      let value = columns[k][i];
-      if (Number.isNaN(value)) {
-        // a lazy composite had no need to ask under its own weights; under others nobody knows what it would have said
-        if (states[k] && states[k][i] === NOT_ASKED) {
-          if (w[k] !== 0) lost = true;
-          continue;
-        }
-        if (typeof policy[k] === "number") value = policy[k];
-        else if (policy[k] === "impute" && means[k].count[group[i]]) value = means[k].mean[group[i]];
-        else {
-          if (w[k] !== 0) {
-            if (policy[k] === "reweight") reweigh = true;
-            else lost = true;
-            if (policy[k] === "drop_group") drop = true;
-          }
-          continue;
-        }
-      }
-      total += w[k] * value;
-      carried += Math.abs(w[k]);
-      if (w[k] !== 0) anyKnown = true;
+/** By all that was seen so far, piece by piece as `assay reweigh` reads a Run: 4,096 rows and the rest of their group. */
+function foldRunning(table, raw, piece = 4096) {
+  const out = new Float64Array(raw.length), group = table.get("group");
+  let count = 0, mean = 0, squares = 0;
+  for (let start = 0, end; start < raw.length; start = end) {
+    end = Math.min(raw.length, start + piece);
+    while (end < raw.length && group[end] === group[end - 1]) end++;
+    for (let i = start; i < end; i++) {
+      if (Number.isNaN(raw[i])) continue;
+      const delta = raw[i] - mean;
+      mean += delta / ++count;
+      squares += delta * (raw[i] - mean);
     }
-    const missing = lost || reweigh || !anyKnown;
-    if (drop) dropped.add(group[i]);
-    if (!missing) out[i] = total;
-    else if (lost || (!anyKnown && hasMissing(columns, i))) out[i] = NaN;
-    else out[i] = reweigh && carried ? (total * all) / carried : total;
+    const deviation = count ? Math.sqrt(squares / count) : 0;
+    for (let i = start; i < end; i++) out[i] = (raw[i] - mean) / (deviation + 1e-6);
+  }
+  return out;
+}
+
+/** A component's weight: a number, or one for each row where it is scheduled and no new weight takes its place. */
+function weightOf(table, shape, own, name) {
+  const schedule = shape.schedules?.[name];
+  if (own[name] !== undefined || !schedule) return own[name] ?? shape.weights[name] ?? 0;
+  const kept = new Map();
+  return Float64Array.from(table.get("step"), (step) => {
+    const s = Math.max(0, step);
+    if (!kept.has(s)) kept.set(s, scheduled(schedule, s));
+    return kept.get(s);
+  });
+}
+
+/** The weight at a training step; see assay.compose.schedule. */
+function scheduled(schedule, step) {
+  if (schedule.kind === "steps") return schedule.pieces.filter(([start], k) => k === 0 || start <= step).at(-1)[1];
+  const { start, end, steps, after } = schedule;
+  const share = steps <= 0 ? (step >= after ? 1 : 0) : Math.min(1, Math.max(0, (step - after) / steps));
+  return start + (end - start) * (schedule.kind === "cosine" ? (1 - Math.cos(Math.PI * share)) / 2 : share);
+}
+
+/** A weighted sum, and the stated policies for what was not scored; see CompositeReward. */
+function foldSum(table, shape, own, names, columns, path, reached) {
+  const rows = table.rows, out = new Float64Array(rows).fill(NaN), group = table.get("group");
+  const weights = names.map((n) => weightOf(table, shape, own, n)), w = new Float64Array(names.length);
+  const weigh = (i) => { for (let k = 0; k < w.length; k++) w[k] = typeof weights[k] === "number" ? weights[k] : weights[k][i]; };
+  const policy = names.map((n) => (shape.policies || {})[n] ?? shape.on_missing ?? "reweight");
+  const means = columns.map((c, k) => (policy[k] === "impute" ? groupMoments(table, c) : null));
+  const spared = shape.lazy === "group" ? standIns(table, shape, names, columns, policy, weigh, w, reached) : null;
+  const dropped = new Set();
+  for (let i = 0; i < rows; i++) {
+    if (reached !== null && !reached[i]) continue;
+    weigh(i);
+    let total = 0, carried = 0, all = 0, complete = true, known = false, reweigh = false, lost = false;
+    for (let k = 0; k < w.length; k++) {
+      all += Math.abs(w[k]);
+      let value = columns[k][i];
+      const asked = !spared?.[k].has(i);
+      if (!asked || Number.isNaN(value)) complete = false;
+      if (!asked) value = spared[k].get(i);
+      else if (Number.isNaN(value) && typeof policy[k] === "number") value = policy[k];
+      else if (Number.isNaN(value) && means[k]?.count[group[i]]) value = means[k].mean[group[i]];
+      if (!Number.isNaN(value)) {
+        total += w[k] * value;
+        carried += Math.abs(w[k]);
+        known ||= w[k] !== 0;
+      } else if (asked && w[k] !== 0) {
+        if (policy[k] === "reweight") reweigh = true;
+        else lost = true;
+        if (policy[k] === "drop_group") dropped.add(group[i]);
+      }
+    }
+    if (lost || (!known && !complete)) continue;
+    out[i] = reweigh ? (total * all) / carried : total;
   }
   if (dropped.size) for (let i = 0; i < rows; i++) if (dropped.has(group[i])) out[i] = NaN;
   return out;
 }
 
-function hasMissing(columns, i) {
-  return columns.some((c) => Number.isNaN(c[i]));
+/**
+ * What stands for the calls that a lazy composite spares, for each component a Map of row to number (NaN: the row is
+ * lost in any case): asked stage by stage, a row is spared where no outcome could move it in its group; see lazy.py.
+ */
+function standIns(table, shape, names, columns, policy, weigh, w, reached) {
+  const found = names.map(() => new Map()), settled = (k, i) => (found[k].has(i) ? found[k].get(i) : columns[k][i]);
+  const stages = shape.stages.map((stage) => stage.map((n) => names.indexOf(n)));
+  const middle = names.map((n) => { const [low, high] = shape.ranges[n] ?? [0, 0]; return (low + high) / 2; });
+  for (let g = 0; g < table.groups; g++) {
+    const members = Array.from(table.members(g)).filter((i) => reached === null || reached[i]);
+    const asked = [...stages[0]];
+    for (const stage of stages.slice(1)) {
+      const failed = (i, how) => (weigh(i), asked.some((k) => !found[k].has(i) && Number.isNaN(columns[k][i]) && w[k] !== 0 && policy[k] === how));
+      const lost = new Set(members.some((i) => failed(i, "drop_group")) ? members : members.filter((i) => failed(i, "skip")));
+      const still = lost.size ? [] : unmoved(members, asked, names, shape, settled, weigh, w);
+      for (const k of stage) {
+        for (const i of still) found[k].set(i, middle[k]);
+        for (const i of lost) found[k].set(i, NaN);
+      }
+      asked.push(...stage);
+    }
+  }
+  return found;
+}
+
+/** Rows whose place in their group no outcome of what was not asked yet can change. */
+function unmoved(members, asked, names, shape, settled, weigh, w) {
+  const bounds = [];
+  for (const i of members) {
+    let low = 0, high = 0;
+    weigh(i);
+    for (let k = 0; k < names.length; k++) {
+      if (w[k] === 0) continue;
+      const value = settled(k, i), range = asked.includes(k) ? [value, value] : shape.ranges[names[k]];
+      if (!range || Number.isNaN(range[0])) return [];
+      low += Math.min(w[k] * range[0], w[k] * range[1]);
+      high += Math.max(w[k] * range[0], w[k] * range[1]);
+    }
+    bounds.push([low, high, i]);
+  }
+  bounds.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+  let highest = -Infinity;
+  return bounds.filter(([low, high], k) => {
+    const alone = highest < low && high < (bounds[k + 1]?.[0] ?? Infinity);
+    highest = Math.max(highest, high);
+    return alone;
+  }).map(([, , i]) => i);
 }
 
 /** Mean, sum of squared distances and count of what is known, for each group. */
@@ -111,79 +198,4 @@ function groupMoments(table, values) {
   for (let g = 0; g < groups; g++) mean[g] /= count[g] || 1;
   for (let i = 0; i < rows; i++) if (!Number.isNaN(values[i])) squares[group[i]] += (values[i] - mean[group[i]]) ** 2;
   return { mean, squares, count };
-}
-
-/** What the policy is told of every row, and what each group says. */
-function advantages(table, reward, estimator) {
-  const moments = groupMoments(table, reward), group = table.get("group");
-  const { mean, squares, count } = moments;
-  const scale = new Float64Array(table.groups);
-  for (let g = 0; g < table.groups; g++) {
-    const n = count[g];
-    if (estimator === "dr_grpo") scale[g] = n > 1 ? 1 : 0;
-    else if (estimator === "rloo") scale[g] = n > 1 ? n / (n - 1) : 0;
-    else scale[g] = n > 1 ? 1 / (Math.sqrt(squares[g] / (n - 1)) + 1e-4) : 0;
-  }
-  const out = new Float64Array(table.rows);
-  for (let i = 0; i < table.rows; i++) out[i] = Number.isNaN(reward[i]) ? NaN : (reward[i] - mean[group[i]]) * scale[group[i]];
-  return { advantage: out, scale, ...moments };
-}
-
-/** Lowest and highest reward of each group, and how many groups have no signal. */
-function extremes(table, reward) {
-  const low = new Float64Array(table.groups).fill(Infinity), high = new Float64Array(table.groups).fill(-Infinity);
-  const group = table.get("group"), count = new Uint32Array(table.groups);
-  for (let i = 0; i < table.rows; i++) {
-    const v = reward[i], g = group[i];
-    if (Number.isNaN(v)) continue;
-    if (v < low[g]) low[g] = v;
-    if (v > high[g]) high[g] = v;
-    count[g]++;
-  }
-  let flat = 0, several = 0;
-  for (let g = 0; g < table.groups; g++)
-    if (count[g] > 1) {
-      several++;
-      if (high[g] - low[g] <= 1e-9) flat++;
-    }
-  return { low, high, count, flat, several };
-}
-
-/** Each weighted component's share of the advantage's variance within groups. */
-function shares(table, terms, told) {
-  const { advantage, scale } = told, group = table.get("group");
-  let power = 0;
-  for (const a of advantage) if (!Number.isNaN(a)) power += a * a;
-  const found = {};
-  for (const { path, weight } of terms) {
-    const values = table.get(`part/${path}`), { mean } = groupMoments(table, values);
-    let sum = 0;
-    for (let i = 0; i < table.rows; i++) {
-      const g = group[i];
-      if (Number.isNaN(values[i]) || Number.isNaN(advantage[i])) continue;
-      sum += weight * (values[i] - mean[g]) * scale[g] * advantage[i];
-    }
-    found[path] = power > 0 ? sum / power : 0;
-  }
-  return found;
-}
-
-/** The composites in a shape: [{path, weights}], the outermost first. */
-function composites(shape, path = "") {
-  const own = shape.kind === "composite" ? [{ path, weights: shape.weights }] : [];
-  const below = Object.entries(shape.children || {});
-  return [...own, ...below.flatMap(([name, child]) => composites(child, path ? `${path}/${name}` : name))];
-}
-
-/** The components that are added up, each with its weight in the whole. */
-function weighted(shape, weights, path = "", share = 1) {
-  const names = Object.keys(shape.children || {});
-  if (!names.length) return path ? [{ path, weight: share }] : [];
-  const own = weights[path] || shape.weights;
-  const into =
-    shape.kind === "composite" ? names.map((n) => [n, own[n] ?? 0])
-    : shape.kind === "gate" ? names.slice(1).map((n) => [n, 1])
-    : shape.kind === "stored" ? []
-    : names.map((n) => [n, 1]);
-  return into.flatMap(([n, w]) => weighted(shape.children[n], weights, path ? `${path}/${n}` : n, share * w));
 }

@@ -105,13 +105,12 @@ class App {
   }
   refold() {
     this.composites = composites(this.shape);
-    const changed = Object.keys(this.state.weights).length > 0;
-    const weights = Object.fromEntries(this.composites.map((c) => [c.path, this.weightsAt(c.path)]));
-    this.reward = changed ? fold(this.table, this.shape, weights) : this.table.get("reward");
-    this.told = advantages(this.table, this.reward, this.state.estimator);
+    const { weights } = this.state;
+    this.reward = Object.keys(weights).length ? fold(this.table, this.shape, weights) : this.table.get("reward");
+    this.terms = weighted(this.table, this.shape, weights).filter((t) => this.table.has(`part/${t.path}`));
+    this.told = advantages(this.table, this.reward, this.state.estimator, this.terms);
     this.range = extremes(this.table, this.reward);
-    this.terms = weighted(this.shape, weights).filter((t) => this.table.has(`part/${t.path}`));
-    this.shares = shares(this.table, this.terms, this.told);
+    this.shares = shares(this.table, this.terms, this.told, this.reward);
     let low = Infinity, high = -Infinity;
     for (const v of this.reward) {
       if (v < low) low = v;

@@ -1,6 +1,6 @@
 // The side: facts, weights as sliders, distributions to brush; and the findings in their own tab.
 
-const ESTIMATORS = { grpo: "GRPO", dr_grpo: "Dr. GRPO", rloo: "RLOO" };
+const ESTIMATORS = { grpo: "GRPO", dr_grpo: "Dr. GRPO", rloo: "RLOO", gdpo: "GDPO" };
 
 Object.assign(App.prototype, {
   /** Everything that does not change with every stroke. */
