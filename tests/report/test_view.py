@@ -11,6 +11,7 @@ import planted
 import pytest
 
 import assay
+from assay.analyze.labels import labels_of, read_labels
 from assay.analyze.source import Source
 from assay.errors import ConfigError
 from assay.record import RunWriter
@@ -98,6 +99,40 @@ def test_labels_and_cases_are_written_beside_the_run(visit, serve, tmp_path):
     assert key_of(label["prompt"], label["response"]) in Source(run).table().keys.tolist()
 
 
+def test_what_is_saved_is_whole_however_long(visit, serve, tmp_path):
+    rows = [{"prompt": "Say it.", "response": f"{word} " * 20_000, "ground_truth": "x"} for word in ("yes", "no")]
+    reward = assay.CompositeReward({"yes": (lambda response: float("yes" in response), 1.0)})
+    path = tmp_path / "run.jsonl"
+    with RunWriter(path, {"name": "long"}) as run:
+        run.write(rows, assay.score(reward, rows))
+    viewer = serve(path)
+    page = visit(viewer.url)
+    page.on("dialog", lambda dialog: dialog.accept("0.5"))
+    page.locator(".item").first.click()
+    page.wait_for_selector(".card .actions")
+    assert len(page.locator(".card .text").first.inner_text()) > 70_000, "a page that is served shows it whole"
+    page.locator(".card").nth(0).get_by_text("good").click()
+    until(page, "assay.labels.get(0) === 1")
+    page.locator(".card").nth(1).get_by_text("bad").click()
+    until(page, "assay.labels.get(1) === 0")
+    page.locator(".card").nth(1).get_by_text("make this a test").click()
+    cases, labels = tmp_path / "run.jsonl.cases.jsonl", tmp_path / "run.jsonl.labels.jsonl"
+    wait(lambda: cases.exists() and cases.read_text().endswith("\n"))
+    assert json.loads(cases.read_text()) == {**rows[1], "expected": 0.5}
+    assert [json.loads(line)["response"] for line in labels.read_text().splitlines()] == [r["response"] for r in rows]
+    assert labels_of(Source(path).table(), labels).tolist() == [1.0, 0.0]
+
+    again = visit(viewer.url)
+    until(again, "assay.labels.size === 2")
+    again.fill("#filter", "label == 0")
+    until(again, "assay.chosen.length === 1")
+    again.locator(".item").first.click()
+    again.wait_for_selector('.card .bad[aria-pressed="true"]')
+    again.locator(".card").nth(1).get_by_text("bad").click()  # again: taken back
+    until(again, "assay.labels.size === 1")
+    assert list(read_labels(labels).values()) == [1.0]
+
+
 def test_a_run_that_grows_is_shown_as_it_grows(visit, serve, tmp_path):
     made = planted.rows(60, seed=3)
     outputs = assay.score(planted.composite(), made)
@@ -107,7 +142,7 @@ def test_a_run_that_grows_is_shown_as_it_grows(visit, serve, tmp_path):
         viewer = serve(path)
         page = visit(viewer.url)
         until(page, "assay.table.rows === 160")
-        assert "live" in page.locator("#facts").get_attribute("class")
+        until(page, "document.getElementById('facts').classList.contains('live')")
         page.locator(".item").nth(3).click()
         page.wait_for_selector(".card .components")
         run.write(made[160:], outputs[160:])
@@ -166,6 +201,12 @@ def test_other_pages_are_refused(serve, hacked_run):
         ("/../../etc/passwd", "GET", None, 404),
         ("/api/labels", "POST", b"[1]", 400),
         ("/api/labels", "POST", b"{", 400),
+        ("/api/labels", "POST", b'{"row": true, "label": 1}', 400),
+        ("/api/labels", "POST", b'{"row": -1, "label": 1}', 400),
+        ("/api/labels", "POST", b'{"row": 999999, "label": 1}', 404),
+        ("/api/labels", "POST", b'{"row": 1, "label": NaN}', 400),
+        ("/api/labels", "POST", b'{"row": 1, "label": "<b>"}', 400),
+        ("/api/cases", "POST", b'{"row": 1, "expected": null}', 400),
         ("/api/run", "POST", b"{}", 404),
     ],
 )

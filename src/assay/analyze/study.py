@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.analyze import hacking, kinds, stats, trends
+from assay.analyze.agreement import Agreement, agreement
 from assay.analyze.attribution import Attribution, Estimator, attribute
 from assay.analyze.groups import Groups, groups
 from assay.analyze.hacking import Finding, Flags
 from assay.analyze.kinds import Failure, Kind
 from assay.analyze.stats import Distribution, StepPoint
-from assay.analyze.table import Table
+from assay.analyze.table import Array, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Study:
     flags: Flags
     findings: list[Finding]
     """The gravest first."""
+    agreement: Agreement | None = None
+    """The reward beside the labels that were given to its rows; None where fewer than two have one."""
 
     @property
     def alarms(self) -> list[Finding]:
@@ -36,8 +39,10 @@ class Study:
         return [f for f in self.findings if f.severity == "alarm"]
 
 
-def study(table: Table, estimator: Estimator = "grpo", correctness: str | None = None) -> Study:
-    """Look at a Run from every side."""
+def study(
+    table: Table, estimator: Estimator = "grpo", correctness: str | None = None, labels: Array | None = None
+) -> Study:
+    """Look at a Run from every side. `labels` has a person's label of each row, NaN where there is none."""
     grouped = groups(table, correctness)
     taught = attribute(table, estimator, correctness)
     steps = stats.over_steps(table)
@@ -54,4 +59,5 @@ def study(table: Table, estimator: Estimator = "grpo", correctness: str | None =
         failures=kinds.failures(table),
         flags=flagged,
         findings=sorted(found, key=lambda f: ("alarm", "warning", "note").index(f.severity)),
+        agreement=None if labels is None else agreement(table.reward, labels),
     )

@@ -49,7 +49,10 @@ def _labels(path: Path) -> dict[Any, float]:
                 continue
             try:
                 row = json.loads(line)
-                found[_key(row)] = float(row["label"])
+                if row["label"] is None:  # the page's way to take a label back
+                    found.pop(_key(row), None)
+                else:
+                    found[_key(row)] = float(row["label"])
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
                     f"{path}, line {number}: needed a number in 'label', and 'id' or 'prompt' and 'response' ({error})."
@@ -58,7 +61,9 @@ def _labels(path: Path) -> dict[Any, float]:
 
 
 def _key(row: Any) -> Any:
-    return str(row["id"]) if row.get("id") is not None else (row.get("prompt", ""), row["response"])
+    if row.get("id") is not None:
+        return str(row["id"])
+    return int(row["key"], 16) if "key" in row else (row.get("prompt", ""), row["response"])
 
 
 def _matched(run: Path, labels: dict[Any, float], component: str) -> Iterator[tuple[float, float]]:
@@ -72,7 +77,10 @@ def _matched(run: Path, labels: dict[Any, float], component: str) -> Iterator[tu
 
 
 def _label(trajectory: Trajectory, labels: dict[Any, float]) -> float | None:
+    from assay.analyze.table import key_of
+
     by_id = trajectory.metadata.get("id")
     if by_id is not None and str(by_id) in labels:
         return labels[str(by_id)]
-    return labels.get((trajectory.prompt, trajectory.response))
+    said = (trajectory.prompt, trajectory.response)
+    return labels[said] if said in labels else labels.get(key_of(*said))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,10 +50,11 @@ def _agree(
     source: Any, labels: Path | None, column: str | None, component: str | None, threshold: float, as_json: bool
 ) -> None:
     from assay.analyze.agreement import agreement
+    from assay.analyze.labels import labels_of
     from assay.report.comparison import agreement_text
 
     table = source.table()
-    reference = _labelled(table, labels) if labels else _own_column(table, str(column))
+    reference = labels_of(table, labels) if labels else _own_column(table, str(column))
     reward = table.reward
     if component is not None:
         if component not in table.parts:
@@ -75,24 +75,6 @@ def _own_column(table: Any, name: str) -> Any:
         known = ", ".join(table.own) or "no numeric column"
         raise ConfigError(f"--column {name}: the rollouts have no such numeric column; they have {known}.")
     return table.own[name]
-
-
-def _labelled(table: Any, path: Path) -> Any:
-    """The labels of the rows, by prompt and response; the last one where a row was labelled twice."""
-    from assay.analyze.table import key_of, numpy
-    from assay.rollouts import Rollouts
-
-    np = numpy()
-    given: dict[int, float] = {}
-    for record in Rollouts(path):
-        if isinstance(label := record.get("label"), int | float):
-            given[key_of(_text(record, "prompt"), _text(record, "response"))] = float(label)
-    return np.array([given.get(key, np.nan) for key in table.keys.tolist()])
-
-
-def _text(record: Mapping[str, Any], name: str) -> str:
-    value = record.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _response(source: Any, row: int) -> str:

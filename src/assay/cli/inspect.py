@@ -29,6 +29,7 @@ def inspect(
     fail_on: Annotated[str, typer.Option(help="Exit with 1 at: alarm, warning, or never.")] = "alarm",
 ) -> None:
     """Inspect a Run: what was found, how rewards are distributed, and the most suspicious rows; exits with 1 for CI."""
+    from assay.analyze.labels import labels_if_any
     from assay.analyze.source import Source
     from assay.analyze.study import study
     from assay.errors import ConfigError
@@ -38,7 +39,8 @@ def inspect(
     if fail_on not in ("alarm", "warning", "never"):
         raise ConfigError(f"--fail-on is alarm, warning or never; found {fail_on!r}.")
     source = Source(run)
-    found = study(source.table(), estimator_of(estimator), correctness)
+    table = source.table()
+    found = study(table, estimator_of(estimator), correctness, labels_if_any(table, run))
     sampled = _sampled(found.table, source, gold, repeat, budget)
     if as_json:
         more = {name: plain(sample) for name, sample in sampled.items()}

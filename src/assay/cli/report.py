@@ -21,12 +21,14 @@ def report(
     everything: Annotated[bool, typer.Option("--everything", help="Embed every text, however large it gets.")] = False,
 ) -> None:
     """Write one page that needs nothing else: distributions, findings, responses side by side, weights as sliders."""
+    from assay.analyze.labels import labels_if_any
     from assay.analyze.source import Source
     from assay.analyze.study import study
     from assay.report.html import write_report
 
     source = Source(run)
-    found = study(source.table(), estimator_of(estimator), correctness)
+    table = source.table()
+    found = study(table, estimator_of(estimator), correctness, labels_if_any(table, run))
     size = write_report(found, source, output, everything)
     said = f"wrote {output} ({size / 1e6:.1f} MB, {found.table.rows:,} rows"
     print(f"{said}, {len(found.findings)} findings)", file=sys.stderr)

@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from assay.analyze.features import BITS, NUMBERS
 from assay.analyze.hacking import ROW_RULES
 from assay.analyze.source import Source
 from assay.analyze.study import Study
-from assay.analyze.table import OUTCOMES, Array, Table, detail_of, numpy
+from assay.analyze.table import OUTCOMES, Array, Table, numpy
 from assay.record import to_json
 from assay.report.plain import study_as_data
-from assay.rollouts import Row
+from assay.report.row import row_for_page
 
 LIMIT = 1_400_000
 """Bytes that a page should not exceed; the texts that are embedded are chosen to fit."""
@@ -32,10 +32,9 @@ LIMIT = 1_400_000
 LEAST = 300_000
 """Bytes of text that are embedded even where the columns alone fill the page."""
 
-CLIP = (2_400, 800)
-"""A longer text keeps this many characters of its beginning and of its end."""
-
-_SCRIPTS = ("core", "fold", "taught", "filter", "charts", "list", "detail", "main", "side", "keys")
+_SCRIPTS = (
+    "core", "fold", "taught", "filter", "charts", "list", "prose", "said", "detail", "main", "side", "findings", "keys",
+)  # fmt: skip
 _TYPES = {"float64": "f8", "float32": "f4", "int32": "i4", "uint32": "u4", "uint8": "u1"}
 
 
@@ -128,25 +127,6 @@ def columns_of(table: Table, study: Study | None, start: int = 0) -> Iterator[tu
     }
     for name, values in columns.items():
         yield name, _TYPES[str(values.dtype)], values[start:]
-
-
-def row_for_page(row: Row) -> dict[str, Any]:
-    """A row as the page shows it: its output whole, very long texts cut in the middle."""
-    own = {k: v for k, v in row.items() if k not in ("detail", "seconds") and not k.startswith("reward/")}
-    return {**cast("dict[str, Any]", _clipped(own)), "detail": _clipped(detail_of(row))}
-
-
-def _clipped(value: Any) -> Any:
-    if isinstance(value, str):
-        head, tail = CLIP
-        if len(value) <= head + tail + 200:
-            return value
-        return f"{value[:head]}\n… {len(value) - head - tail:,} characters left out …\n{value[-tail:]}"
-    if isinstance(value, Mapping):
-        return {k: _clipped(v) for k, v in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_clipped(v) for v in cast("list[Any]", value)]
-    return value
 
 
 @dataclass

@@ -31,6 +31,11 @@ def inspection(study: Study, suspicious: Mapping[int, Row]) -> Group:
     parts += [heading("Groups"), _groups(study)]
     if study.attribution:
         parts += [heading(f"What the advantage is made of ({study.attribution.estimator})"), _attribution(study)]
+    if a := study.agreement:
+        auc = "" if a.auc is None else f"AUC {a.auc:.3f}, "
+        said = f"{auc}Spearman {a.spearman:.3f}, Krippendorff's alpha {a.alpha:.3f} over {a.count:,} rows; "
+        wrong = f"{a.confusion['fp']:,} paid and bad, {a.confusion['fn']:,} good and not paid (at {a.threshold:g})"
+        parts += [heading("Against the labels beside this Run"), Text(said + wrong)]
     parts += [heading("Kinds of response"), _kinds(study)]
     if study.failures:
         parts += [heading("What components complained of"), _failures(study)]

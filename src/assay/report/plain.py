@@ -20,6 +20,7 @@ def study_as_data(study: Study) -> dict[str, Any]:
         "steps": plain(study.steps),
         "groups": plain(study.groups),
         "attribution": plain(study.attribution),
+        "agreement": plain(study.agreement),
         "kinds": plain(study.kinds),
         "clusters": plain(study.clusters),
         "failures": plain(study.failures),

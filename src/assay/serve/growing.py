@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.analyze.attribution import Estimator
+from assay.analyze.labels import labels_if_any
 from assay.analyze.source import Source
 from assay.analyze.study import study
 from assay.analyze.table import Array, Assembly, Table
@@ -119,7 +120,7 @@ class Growing:
 
     def _study(self) -> None:
         table = self.table()
-        looked = study(table, self.estimator, self.correctness)
+        looked = study(table, self.estimator, self.correctness, labels_if_any(table, self.source.path))
         self.flags = {"flags": looked.flags.bits, "suspicion": looked.flags.suspicion}
         self.found = study_as_data(looked)
         self._studied = table.rows

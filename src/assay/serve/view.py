@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 import re
 import secrets
 import struct
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -24,16 +25,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
+from assay.analyze.labels import labels_beside
 from assay.errors import ConfigError
 from assay.record import to_json
-from assay.report.html import columns_of, head_of, inert, page_of, row_for_page
+from assay.report.html import columns_of, head_of, inert, page_of
+from assay.report.row import WHOLE, row_for_page
 from assay.serve.growing import Growing
+from assay.serve.saved import Saved
 
 MOST_ROWS = 512
 """How many rows one request may ask for."""
 
-MOST_BODY = 4 << 20
-"""Bytes that a label or a case may have."""
+MOST_BODY = 4096
+"""Bytes that a label or a case may have: they name a row, and its text is taken from the Run."""
 
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
@@ -50,12 +54,14 @@ class Viewer:
     cases: Path | None = None
     """Where cases go that are made into tests; beside the Run where not given."""
     token: str = ""
-    _saving: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         path = self.run.source.path
-        self.labels = self.labels or path.with_name(path.name + ".labels.jsonl")
-        self.cases = self.cases or path.with_name(path.name + ".cases.jsonl")
+        self.saved = Saved(
+            self.run.source,
+            self.labels or labels_beside(path),
+            self.cases or path.with_name(path.name + ".cases.jsonl"),
+        )
         if not self.loopback and not self.token:
             self.token = secrets.token_urlsafe(24)
         handler = type("Handler", (_Handler,), {"viewer": self})
@@ -134,16 +140,6 @@ class Viewer:
         head["columns"] = [{**place, "at": place["at"] + size + 4} for place in places]
         return struct.pack("<I", size) + _utf8(head).ljust(size) + b"".join(arrays)
 
-    def save(self, kind: str, record: Mapping[str, Any]) -> str:
-        """Append a label or a case to its file; says what was done."""
-        path = self.labels if kind == "labels" else self.cases
-        assert path is not None
-        with self._saving:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a", encoding="utf-8", errors="replace") as file:
-                file.write(to_json(record) + "\n")
-        return f"written to {path}"
-
 
 class _Refused(Exception):
     def __init__(self, status: int, why: str) -> None:
@@ -201,8 +197,13 @@ class _Handler(BaseHTTPRequestHandler):
         given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
         if given:
             return given
-        kept = SimpleCookie(self.headers.get("Cookie", "")).get("assay")
+        kept = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie)
         return kept.value if kept else ""
+
+    @property
+    def _cookie(self) -> str:
+        # a browser sends cookies to every port of a host: two pages on one machine need two names
+        return f"assay-{self.viewer.port}"
 
     def _get(self) -> None:
         parts = urlsplit(self.path)
@@ -210,7 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
         viewer = self.viewer
         match parts.path:
             case "/":
-                kept = {"Set-Cookie": f"assay={viewer.token}; HttpOnly; SameSite=Strict"} if viewer.token else {}
+                kept = (
+                    {"Set-Cookie": f"{self._cookie}={viewer.token}; HttpOnly; SameSite=Strict"} if viewer.token else {}
+                )
                 self._send(200, viewer.page().encode("utf-8", "replace"), "text/html; charset=utf-8", kept)
             case "/api/state":
                 state = viewer.run.state()
@@ -223,7 +226,9 @@ class _Handler(BaseHTTPRequestHandler):
                 body = viewer.columns(start, most, _number(asked.get("groups", "0")), only)
                 self._send(200, body, "application/octet-stream")
             case "/api/rows":
-                self._json([row_for_page(row) for row in viewer.run.source.rows(self._ids(asked))])
+                self._json([row_for_page(row, WHOLE) for row in viewer.run.source.rows(self._ids(asked))])
+            case "/api/labels":
+                self._json(viewer.saved.given(viewer.run.table()))
             case "/api/search":
                 self._json(viewer.run.search(asked.get("q", "")))
             case _:
@@ -238,21 +243,39 @@ class _Handler(BaseHTTPRequestHandler):
         return ids
 
     def _post(self) -> None:
-        kind = {"/api/labels": "labels", "/api/cases": "cases"}.get(urlsplit(self.path).path)
         size = _number(self.headers.get("Content-Length", "0"))
         if size > MOST_BODY:
             self.close_connection = True
             raise _Refused(413, f"needed at most {MOST_BODY} bytes; found {size}")
         body = self.rfile.read(size)
-        if kind is None:
-            raise _Refused(404, "there is nothing here")
+        saved = self.viewer.saved
+        match urlsplit(self.path).path:
+            case "/api/labels":
+                record = self._record(body, "label")
+                said = saved.label(record["row"], record["label"])
+            case "/api/cases":
+                record = self._record(body, "expected")
+                if record["expected"] is None:
+                    raise _Refused(400, "needed a number in 'expected'")
+                said = saved.case(record["row"], record["expected"])
+            case _:
+                raise _Refused(404, "there is nothing here")
+        self._json({"said": said})
+
+    def _record(self, body: bytes, name: str) -> dict[str, Any]:
+        """A row's number and a number for it (or null), and nothing else."""
         try:
             record = json.loads(body)
         except ValueError:
-            raise _Refused(400, "needed a JSON object") from None
-        if not isinstance(record, dict):
-            raise _Refused(400, "needed a JSON object")
-        self._json({"said": self.viewer.save(kind, record)})
+            record = None
+        row, value = (record.get("row"), record.get(name)) if isinstance(record, dict) else (None, None)
+        if type(row) is not int or row < 0:
+            raise _Refused(400, "needed a JSON object with a row's number in 'row'")
+        if row >= self.viewer.run.rows:
+            raise _Refused(404, f"there are {self.viewer.run.rows} rows")
+        if value is not None and not (type(value) in (int, float) and math.isfinite(value)):
+            raise _Refused(400, f"needed a number in {name!r}")
+        return {"row": row, name: value}
 
     def _json(self, data: Any) -> None:
         self._send(200, inert(data).encode("utf-8", "replace"), "application/json; charset=utf-8")

@@ -35,7 +35,7 @@ function histogram(name, whole, part, brush) {
   const W = 260, H = 44, bars = whole.counts.length;
   const most = Math.max(1, ...whole.counts);
   const tall = (n) => (n ? Math.max(1.5, (H - 2) * Math.sqrt(n / most)) : 0);
-  const node = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "histogram", role: "img", "aria-label": `Histogram of ${name}` });
+  const node = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "histogram", preserveAspectRatio: "none", role: "img", "aria-label": `Histogram of ${name}` });
   for (let k = 0; k < bars; k++) {
     const x = (W / bars) * k, w = Math.max(1, W / bars - 1);
     node.append(svg("rect", { x, y: H - tall(whole.counts[k]), width: w, height: tall(whole.counts[k]), class: "all" }));
@@ -90,7 +90,7 @@ function stepLine(name, steps, values, open) {
   const low = Math.min(...known), high = Math.max(...known);
   const x = (k) => 4 + ((W - 8) * k) / Math.max(1, values.length - 1), y = (v) => H - 6 - ((H - 12) * (v - low)) / (high - low || 1);
   const points = values.map((v, k) => (v === null ? null : `${x(k).toFixed(1)},${y(v).toFixed(1)}`)).filter(Boolean);
-  const node = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "line", role: "img", "aria-label": `${name} over steps` });
+  const node = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "line", preserveAspectRatio: "none", role: "img", "aria-label": `${name} over steps` });
   node.append(svg("polyline", { points: points.join(" ") }));
   values.forEach((v, k) => {
     const title = svg("title");
@@ -112,5 +112,15 @@ function colour(value, low, high) {
   const t = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
   const at = t * (SCALE.length - 1), k = Math.min(SCALE.length - 2, Math.floor(at)), f = at - k;
   const [r, g, b] = SCALE[k].map((c, j) => Math.round(c + (SCALE[k + 1][j] - c) * f));
-  return { background: `rgb(${r},${g},${b})`, color: t > 0.55 ? "#111" : "#fff" };
+  return { backgroundColor: `rgb(${r},${g},${b})`, color: t > 0.55 ? "#111" : "#fff" };
+}
+
+/** A histogram in a table's cell. */
+function spark(counts) {
+  const W = 84, H = 18, most = Math.max(1, ...counts), node = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "spark", "aria-hidden": "true" });
+  counts.forEach((n, k) => {
+    const tall = n ? Math.max(1, H * Math.sqrt(n / most)) : 0;
+    node.append(svg("rect", { x: (W / counts.length) * k, y: H - tall, width: Math.max(1, W / counts.length - 1), height: tall }));
+  });
+  return node;
 }

@@ -160,19 +160,25 @@ class Embedded {
     const kept = this.where.size < this.data.head.rows;
     return { rows: found, note: kept ? `searched the ${this.where.size.toLocaleString()} rows whose text is in this file` : "" };
   }
-  async save(kind, record) {
-    const key = `assay/${kind}/${this.data.head.id}`;
-    let kept = [];
+  kept(kind) {
     try {
-      kept = JSON.parse(localStorage.getItem(key) || "[]");
-      kept.push(record);
-      localStorage.setItem(key, JSON.stringify(kept));
+      return JSON.parse(localStorage.getItem(`assay/${kind}/${this.data.head.id}`) || "[]");
     } catch {
-      kept = [record]; // a browser that keeps nothing for files: what is saved now is handed over alone
+      return []; // a browser that keeps nothing for files
     }
+  }
+  async labels() {
+    return this.kept("labels").map(({ row, label }) => [row - 1, label]);
+  }
+  async save(kind, row, record) {
+    const kept = [...this.kept(kind), record];
+    try {
+      localStorage.setItem(`assay/${kind}/${this.data.head.id}`, JSON.stringify(kept));
+    } catch { /* what is saved now is handed over alone */ }
     const lines = kept.map((r) => JSON.stringify(r)).join("\n") + "\n";
     const link = el("a", { href: URL.createObjectURL(new Blob([lines], { type: "application/jsonl" })), download: `${kind}.jsonl` });
     link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
     return `${kind}.jsonl handed to your downloads, with ${kept.length} line${kept.length > 1 ? "s" : ""}`;
   }
 }
@@ -203,19 +209,36 @@ class Served {
     for (const { name, type, at, count } of head.columns) found[name] = { type, values: new TYPES[type](buffer, at, count) };
     return { columns: found, titles: head.titles, rows: head.rows };
   }
+  /** Rows asked for in one turn of the loop are asked for together. */
   async rows(numbers) {
     const wanted = Array.from(numbers).filter((n) => !this.kept.has(n));
+    if (this.kept.size > 2000) this.kept.clear();
     if (wanted.length) {
-      const rows = await (await this.ask(`api/rows?ids=${wanted.join(",")}`)).json();
-      if (this.kept.size > 2000) this.kept.clear();
-      wanted.forEach((n, k) => this.kept.set(n, rows[k]));
+      this.asked ??= { ids: new Set(), answer: Promise.resolve().then(() => this.fetchRows()) };
+      for (const n of wanted) this.asked.ids.add(n);
+      await this.asked.answer;
+      const lost = Array.from(numbers).filter((n) => !this.kept.has(n)); // cleared meanwhile
+      if (lost.length) return this.rows(numbers);
     }
     return Array.from(numbers, (n) => this.kept.get(n));
+  }
+  async fetchRows() {
+    const ids = [...this.asked.ids];
+    this.asked = undefined;
+    for (let at = 0; at < ids.length; at += 256) {
+      const piece = ids.slice(at, at + 256), rows = await (await this.ask(`api/rows?ids=${piece.join(",")}`)).json();
+      piece.forEach((n, k) => this.kept.set(n, rows[k]));
+    }
   }
   async search(text) {
     return (await this.ask(`api/search?q=${encodeURIComponent(text)}`)).json();
   }
-  async save(kind, record) {
+  async labels() {
+    return (await this.ask("api/labels")).json();
+  }
+  /** The server knows the row whole; what is told is only what is new. */
+  async save(kind, row, { label, expected }) {
+    const record = kind === "labels" ? { row, label } : { row, expected };
     const headers = { "X-Assay": "1", "Content-Type": "application/json" };
     const answer = await this.ask(`api/${kind}`, { method: "POST", headers, body: JSON.stringify(record) });
     return (await answer.json()).said;

@@ -1,6 +1,8 @@
 // The list in the middle: a million lines of which only those in sight exist.
 
-const LINE = 46;
+const NARROW = matchMedia("(max-width: 900px)");
+const lineHeight = () => (NARROW.matches ? 66 : 46); // as in page.css
+let LINE = lineHeight();
 const TALLEST = 8e6; // browsers give up on elements much taller than this; beyond it the scroll bar is a scale
 
 class List {
@@ -13,6 +15,7 @@ class List {
     this.pool = new Map();
     this.node.addEventListener("scroll", () => this.draw(), { passive: true });
     new ResizeObserver(() => this.draw()).observe(this.node);
+    NARROW.addEventListener("change", () => { LINE = lineHeight(); this.show(this.items, true); });
   }
   /** Groups or rows by number, in the order to be shown. */
   show(items, keep) {
@@ -78,7 +81,7 @@ class List {
         members.length > 32 ? el("span", { class: "dim" }, `+${members.length - 32}`) : null),
       el("span", { class: "what" }, title,
         el("span", { class: "tags" }, flat ? el("span", { class: "tag quiet" }, "no signal") : null,
-          ...rules.slice(0, 3).map((r) => el("span", { class: "tag bad" }, r)))),
+          ...rules.slice(0, 3).map((r) => el("span", { class: "tag bad", title: app.says(r) }, r.replaceAll("_", " "))))),
       el("span", { class: "number", title: "mean reward" }, told.count[g] ? told.mean[g].toFixed(3) : "–"),
       el("span", { class: "number dim", title: "standard deviation" },
         told.count[g] ? `±${Math.sqrt(told.squares[g] / told.count[g]).toFixed(2)}` : ""),
@@ -96,7 +99,7 @@ class List {
       () => app.open(g, i),
       el("span", { class: "strip" }, app.cell(i), el("span", { class: "dim" }, `row ${(i + 1).toLocaleString()}`)),
       el("span", { class: "what" }, excerpt, el("span", { class: "tags" },
-        ...app.rulesOf([i]).map((r) => el("span", { class: "tag bad" }, r)))),
+        ...app.rulesOf([i]).map((r) => el("span", { class: "tag bad", title: app.says(r) }, r.replaceAll("_", " "))))),
       el("span", { class: "number", title: "advantage" }, signed(told.advantage[i])),
       el("span", { class: "number dim", title: "characters" }, short(table.get("length")[i])),
     );

@@ -14,7 +14,7 @@ class App {
     this.state = { ...DEFAULTS, ...this.fromUrl() };
     this.list = new List(this);
     this.detail = new Detail(this);
-    this.predicate = null;
+    this.labels = new Map();
   }
   async start() {
     $("title").textContent = this.head.title;
@@ -22,6 +22,7 @@ class App {
     const { columns, titles } = await this.source.columns();
     this.table.append(columns, titles);
     this.shape = this.head.shape;
+    this.readLabels(await this.source.labels().catch(() => []));
     this.bind();
     this.refold();
     await this.refilter();
@@ -103,6 +104,10 @@ class App {
     const own = this.composites.find((c) => c.path === path);
     return own && { ...own.weights, ...(this.state.weights[path] || {}) };
   }
+  /** What a component weighed for a row: a slider's weight, or what the fold said that it used. */
+  weightShown(path, name, said) {
+    return this.state.weights[path]?.[name] ?? said.weights?.[name] ?? this.weightsAt(path)?.[name];
+  }
   refold() {
     this.composites = composites(this.shape);
     const { weights } = this.state;
@@ -118,11 +123,10 @@ class App {
     }
     Object.assign(this, { low, high });
   }
-  weigh(path, name, value) {
-    const weights = structuredClone(this.state.weights);
-    weights[path] = { ...(weights[path] || {}), [name]: value };
-    const own = this.composites.find((c) => c.path === path).weights;
-    if (Object.keys(own).every((n) => (weights[path][n] ?? own[n]) === own[n])) delete weights[path];
+  weigh(path, changes) {
+    const weights = structuredClone(this.state.weights), own = this.composites.find((c) => c.path === path);
+    weights[path] = { ...(weights[path] || {}), ...changes };
+    if (Object.entries(weights[path]).every(([n, w]) => !own.schedules[n] && own.weights[n] === w)) delete weights[path];
     this.set({ weights });
     cancelAnimationFrame(this.pending);
     this.pending = requestAnimationFrame(async () => {
@@ -139,7 +143,7 @@ class App {
     const t = this.table, plain = { row: (i) => i + 1, chars: (i) => t.get("length")[i], reward: (i) => this.reward[i], advantage: (i) => this.told.advantage[i],
       stored: (i) => t.get("reward")[i], scored: (i) => (Number.isNaN(this.reward[i]) ? 0 : 1), outcome: (i) => this.head.outcomes[t.get("outcome")[i]],
       group: (i) => t.titles[t.get("group")[i]], flagged: (i) => t.get("flags")[i], mean: (i) => this.told.mean[t.get("group")[i]],
-      flat: (i) => { const g = t.get("group")[i]; return this.told.count[g] > 1 && this.range.high[g] - this.range.low[g] <= 1e-9 ? 1 : 0; } };
+      label: (i) => this.labels.get(i) ?? NaN, labelled: (i) => (this.labels.has(i) ? 1 : 0), flat: (i) => { const g = t.get("group")[i]; return this.told.count[g] > 1 && this.range.high[g] - this.range.low[g] <= 1e-9 ? 1 : 0; } };
     if (plain[name]) return plain[name];
     const path = t.paths.find((p) => p === name || p.split("/").at(-1) === name);
     if (path) {
@@ -150,6 +154,11 @@ class App {
     if (rule >= 0) return (i) => (t.get("flags")[i] >>> rule) & 1;
     const bit = this.head.bits.indexOf(name);
     if (bit >= 0) return (i) => (t.get("bits")[i] >>> bit) & 1;
+    const finding = this.head.study?.findings.find((f) => f.rule === name);
+    if (finding) {
+      const rows = new Set(finding.rows);
+      return (i) => (rows.has(i) ? 1 : 0);
+    }
     for (const column of [name, `own/${name}`])
       if (t.has(column)) {
         const values = t.get(column);
@@ -159,7 +168,7 @@ class App {
   }
   known() {
     const t = this.table;
-    return ["reward", "advantage", "scored", "outcome", "chars", "words", "repetition", "step", "row", "group", "flat", "flagged", "suspicion",
+    return ["reward", "advantage", "scored", "outcome", "chars", "words", "repetition", "step", "row", "group", "flat", "flagged", "suspicion", "label",
       ...t.paths.map((p) => p.split("/").at(-1)), ...this.head.rules.map((r) => r.name), ...this.head.bits,
       ...[...t.columns.keys()].filter((n) => n.startsWith("own/")).map((n) => n.slice(4))];
   }
@@ -233,13 +242,18 @@ class App {
   // -- small things that others draw with
 
   cell(i, large) {
-    const value = this.reward[i], state = this.table.get("outcome")[i], flagged = this.table.get("flags")[i] > 0;
-    const words = Number.isNaN(value) ? STATES[state] || "not scored" : value.toFixed(3);
+    const value = this.reward[i], flagged = this.table.get("flags")[i] > 0;
+    const words = Number.isNaN(value) ? this.stateOf(i) : value.toFixed(3);
     const gated = this.gatedAt(i);
     const node = el("span", { class: `cell${Number.isNaN(value) ? " none" : ""}${gated ? " gated" : ""}${flagged ? " flagged" : ""}${large ? " large" : ""}`,
       title: `row ${i + 1}: ${words}${gated ? ", gate shut" : ""}${flagged ? ` · ${this.rulesOf([i]).join(", ")}` : ""}` });
     if (!Number.isNaN(value)) Object.assign(node.style, colour(value, this.low, this.high));
     return node;
+  }
+  /** Why a row has no number, in words. */
+  stateOf(i) {
+    const state = this.table.get("outcome")[i];
+    return state ? STATES[state] : "not scored under these weights";
   }
   gatedAt(i) {
     if (!this.gates || this.gatesFor !== this.table.columns.size) {
@@ -266,9 +280,21 @@ class App {
     if (g === null) this.detail.close();
     else this.detail.show(g, row);
   }
-  async save(kind, record) {
+  readLabels(given) {
+    for (const [row, label] of given) {
+      if (label === null) this.labels.delete(row);
+      else this.labels.set(row, label);
+    }
+  }
+  async label(row, i, label) {
+    const at = new Date().toISOString();
+    await this.save("labels", i, { row: i + 1, key: row.key, group: row.group ?? null, prompt: promptOf(row), response: responseOf(row), label, at });
+    this.readLabels([[i, label]]);
+    this.detail.draw();
+  }
+  async save(kind, i, record) {
     try {
-      this.toast(await this.source.save(kind, record));
+      this.toast(await this.source.save(kind, i, record));
     } catch (error) {
       this.toast(`not saved: ${error.message}`);
     }

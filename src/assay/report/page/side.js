@@ -1,36 +1,46 @@
-// The side: facts, weights as sliders, distributions to brush; and the findings in their own tab.
+// The side: facts, weights as sliders, distributions to brush, what was paid over training steps.
 
 const ESTIMATORS = { grpo: "GRPO", dr_grpo: "Dr. GRPO", rloo: "RLOO", gdpo: "GDPO" };
+const SEVERITIES = ["alarm", "warning", "note"];
 
 Object.assign(App.prototype, {
   /** Everything that does not change with every stroke. */
   drawFrame() {
-    const tabs = [["browse", "Responses"], ["findings", `Findings${this.head.study ? ` · ${this.head.study.findings.length}` : ""}`]];
-    $("tabs").replaceChildren(...tabs.map(([tab, name]) =>
-      el("button", { role: "tab", "aria-selected": String(this.state.tab === tab), onclick: () => { this.set({ tab }); this.drawFrame(); } }, name)));
-    const findings = this.state.tab === "findings";
-    $("findings").hidden = !findings;
-    $("list").hidden = $("bar").hidden = findings;
-    if (findings) this.drawFindings();
+    const { tab } = this.state;
+    document.body.dataset.tab = tab;
+    this.drawTabs();
+    $("findings").hidden = tab !== "findings";
+    $("list").hidden = $("bar").hidden = tab === "findings";
+    if (tab === "findings") this.drawFindings();
     $("sort").replaceChildren(...Object.entries(SORTS).map(([value, name]) => el("option", { value, selected: value === this.state.sort }, name)));
     $("mode").replaceChildren(...["groups", "rows"].map((mode) =>
       el("button", { "aria-pressed": String(this.state.mode === mode), onclick: () => { this.set({ mode }); this.refilter(); this.drawFrame(); } }, mode)));
     if (document.activeElement !== $("filter")) $("filter").value = this.state.filter;
+    const [part] = this.table.paths.filter((p) => this.isLeaf(p));
+    $("filter").placeholder = `Filter:  ${part ? `${part.split("/").at(-1)} == 1 and ` : ""}chars > 800   or   "some text"`;
     this.drawSide();
     this.drawCounts();
     this.drawNumbers();
   },
+  drawTabs() {
+    const found = this.head.study?.findings ?? [];
+    const dots = SEVERITIES.map((s) => [s, found.filter((f) => f.severity === s).length]).filter(([, n]) => n)
+      .map(([s, n]) => el("span", { class: `dots ${s}`, title: `${n} ${s}${n > 1 ? "s" : ""}` }, String(n)));
+    const tabs = [["browse", ["Responses"]], ["findings", ["Findings", ...dots]], ["weights", ["Weights"]]];
+    $("tabs").replaceChildren(...tabs.map(([tab, name]) =>
+      el("button", { role: "tab", class: tab === "weights" ? "narrow" : "", "aria-selected": String(this.state.tab === tab), onclick: () => { this.set({ tab }); this.drawFrame(); } }, ...name)));
+  },
   drawSide() {
     const t = this.table;
     this.drawnFor = t.rows;
-    const columns = [["reward", this.reward], ...t.paths.filter((p) => this.isLeaf(p)).map((p) => [p.split("/").at(-1), t.get(`part/${p}`)]),
+    const columns = [["reward", this.reward], ...t.paths.filter((p) => this.isLeaf(p)).map((p) => [p.split("/").at(-1), t.get(`part/${p}`), p]),
       ["chars", t.get("length")], ...[...t.columns.keys()].filter((n) => n.startsWith("own/")).slice(0, 4).map((n) => [n.slice(4), t.get(n)])];
-    this.histograms = columns.map(([name, values]) => ({ name, values, holder: el("div", { class: "histogram-of" }) }));
+    this.histograms = columns.map(([name, values, path]) => ({ name, values, path, holder: el("div", { class: "histogram-of" }) }));
     const sliders = this.composites.filter((c) => Object.keys(c.weights).length);
     const steps = this.head.study?.steps ?? [];
     $("side").replaceChildren(
       el("section", { id: "numbers" }),
-      sliders.length ? el("section", {}, this.weightsHead(), ...sliders.flatMap((c) => this.sliders(c))) : "",
+      sliders.length ? el("section", {}, this.weightsHead(), ...sliders.flatMap((c) => this.sliders(c)), el("p", { class: "dim", id: "rest" })) : "",
       el("section", {}, el("h2", {}, "Distributions", el("small", {}, "drag to filter")), ...this.histograms.map((h) => h.holder)),
       steps.length > 1 ? el("section", {}, el("h2", {}, "Over steps", el("small", {}, "click for its rows")), stepLines(steps, (k) => this.openStep(steps, k))) : "",
     );
@@ -43,19 +53,35 @@ Object.assign(App.prototype, {
     this.setFilter(next ? `step >= ${steps[k].step} and step < ${next.step}` : `step >= ${steps[k].step}`);
   },
   weightsHead() {
-    const chosen = el("select", { "aria-label": "Estimator", onchange: (e) => { this.set({ estimator: e.target.value }); this.refold(); this.refilter(true); this.drawNumbers(); } },
+    const again = () => { this.refold(); this.refilter(true); this.drawFrame(); if (this.detail.group !== null) this.detail.draw(); };
+    const chosen = el("select", { "aria-label": "Estimator", onchange: (e) => { this.set({ estimator: e.target.value }); again(); } },
       ...Object.entries(ESTIMATORS).map(([value, name]) => el("option", { value, selected: value === this.state.estimator }, name)));
-    return el("h2", {}, "Weights", chosen, el("button", { id: "reset", title: "The configured weights again", onclick: () => { this.set({ weights: {} }); this.refold(); this.refilter(true); this.drawFrame(); } }, "reset"));
+    return el("h2", {}, "Weights", chosen, el("button", { id: "reset", title: "The configured weights again", onclick: () => { this.set({ weights: {} }); again(); } }, "reset"));
   },
-  sliders({ path, weights }) {
+  sliders({ path, weights, schedules }) {
     const most = Math.max(1, ...Object.values(weights).map(Math.abs));
     return Object.keys(weights).map((name) => {
       const now = this.weightsAt(path)[name], full = path ? `${path}/${name}` : name;
-      const number = el("output", {}, short(now));
+      const free = schedules[name] && this.state.weights[path]?.[name] === undefined;
+      const number = el("output", {}, free ? "scheduled" : short(now));
       const slider = el("input", { type: "range", min: weights[name] < 0 ? -most : Math.min(0, now), max: Math.max(most, now), step: 0.01, value: now, "aria-label": `Weight of ${name}`, data: { weight: full },
-        oninput: (e) => { number.textContent = short(Number(e.target.value)); this.weigh(path, name, Number(e.target.value)); } });
-      return el("div", { class: "slider" }, el("div", { class: "head" }, el("b", {}, name), number), slider, el("div", { class: "share", data: { share: full } }));
+        oninput: (e) => { number.textContent = short(Number(e.target.value)); this.weigh(path, { [name]: Number(e.target.value) }); } });
+      const share = el("div", { class: "share", data: { share: full }, title: "Its share of the advantage. Click to give it another one: the weights follow",
+        onclick: (e) => { const box = share.getBoundingClientRect(); this.wantShare(path, name, (e.clientX - box.left) / box.width); } });
+      return el("div", { class: "slider" }, el("div", { class: "head" }, el("b", {}, name), number), slider, share);
     });
+  },
+  /** Other weights, so that a component makes this share of the advantage. */
+  wantShare(path, name, wanted) {
+    const full = path ? `${path}/${name}` : name, own = this.weightsAt(path);
+    const mine = this.terms.filter((t) => Object.keys(own).some((n) => t.path === (path ? `${path}/${n}` : n)));
+    if (!mine.some((t) => t.path === full)) return this.toast("a share can be set for a component that is not made of others");
+    const found = weightsFor(this.table, mine, this.reward, this.state.estimator, full, Math.min(0.98, Math.max(0.02, wanted)));
+    if (!found) return this.toast(`${name} never differs within a group: no weight gives it a share`);
+    const fresh = Object.entries(found).map(([p, w]) => [p.split("/").at(-1), w]);
+    const scale = path ? Object.values(own).reduce((s, w) => s + Math.abs(w), 0) / fresh.reduce((s, [, w]) => s + Math.abs(w), 0) : 1;
+    this.weigh(path, Object.fromEntries(fresh.map(([n, w]) => [n, +(w * scale).toPrecision(4)])));
+    this.drawFrame();
   },
   /** Numbers that follow the weights at once. */
   drawNumbers() {
@@ -72,6 +98,8 @@ Object.assign(App.prototype, {
       const share = nested.reduce((all, p) => all + this.shares[p], 0);
       node.replaceChildren(el("i", { style: { width: `${100 * Math.min(1, Math.max(0, share))}%` } }), el("span", {}, nested.length ? `${percent(share)} of the advantage` : "a gate: no weight in the sum"));
     }
+    const rest = 1 - Object.values(this.shares).reduce((a, b) => a + b, 0);
+    if ($("rest")) $("rest").textContent = Math.abs(rest) > 0.005 && several > flat ? `${percent(rest)} by gates, bounds and what was not scored` : "";
     $("reset")?.toggleAttribute("disabled", !Object.keys(this.state.weights).length);
     this.drawHistograms();
   },
@@ -82,14 +110,16 @@ Object.assign(App.prototype, {
       const key = `${this.table.rows}/${h.name === "reward" ? JSON.stringify(this.state.weights) : ""}`;
       if (h.key !== key) {
         h.whole = binned(values, everyone);
+        h.lacking = h.path ? lacking(this.table, h.path) : h.whole?.missing ? `${h.whole.missing.toLocaleString()} not scored` : "";
         h.key = key;
       }
-      if (!h.whole) { h.holder.replaceChildren(); continue; }
+      if (!h.whole) { h.holder.replaceChildren(h.lacking ? el("div", { class: "head" }, el("b", {}, h.name), el("span", { class: "dim" }, h.lacking)) : ""); continue; }
       const part = this.all ? h.whole.counts : this.countInto(h.whole, values);
-      const { low, high, missing } = h.whole;
+      const { low, high } = h.whole;
       h.holder.replaceChildren(
-        el("div", { class: "head" }, el("b", {}, h.name), el("span", { class: "dim" }, `${short(low)} to ${short(high)}${missing ? ` · ${missing.toLocaleString()} not scored` : ""}`)),
-        histogram(h.name, h.whole, part, (from, to, last) => this.brush(h.name, from, to, last)));
+        el("div", { class: "head" }, el("b", {}, h.name), el("span", { class: "dim" }, `${short(low)} to ${short(high)}`)),
+        histogram(h.name, h.whole, part, (from, to, last) => this.brush(h.name, from, to, last)),
+        h.lacking ? el("div", { class: "lacking" }, h.lacking) : "");
     }
   },
   countInto({ low, width, counts }, values) {
@@ -113,43 +143,15 @@ Object.assign(App.prototype, {
     $("facts").textContent = `${t.rows.toLocaleString()} rows · ${t.groups.toLocaleString()} prompts`;
     this.drawHistograms();
   },
-
-  drawFindings() {
-    const s = this.head.study;
-    if (!s) return $("findings").replaceChildren(el("p", { class: "dim" }, "The whole Run is still being read; findings follow."));
-    const rows = (numbers, count) => el("span", { class: "rows" }, ...numbers.slice(0, 8).map((i) => el("a", { href: "#", onclick: (e) => { e.preventDefault(); this.jump(i); } }, String(i + 1))), count > 8 ? " …" : "");
-    const table = (heads, lines) => el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((h) => el("th", {}, h)))), el("tbody", {}, ...lines.map((l) => el("tr", {}, ...l.map((c) => el("td", {}, c)))))));
-    const rule = (f) => this.head.rules.some((r) => r.name === f.rule);
-    const a = s.attribution, g = s.groups;
-    $("findings").replaceChildren(
-      el("h2", {}, "What was found"),
-      ...(s.findings.length ? s.findings : [{ severity: "note", rule: "nothing", says: "No rule found anything.", rows: [], count: 0 }]).map((f) =>
-        el("article", { class: `finding ${f.severity}` }, el("div", { class: "head" }, el("span", { class: "severity" }, f.severity), el("b", {}, f.rule.replaceAll("_", " ")),
-          f.count && f.rows.length ? el("span", { class: "dim" }, `${f.count.toLocaleString()} rows (${percent(f.share, 1)})${f.paid ? `, ${percent(f.paid)} of them paid above their group` : ""}`) : null,
-          rule(f) ? el("button", { onclick: () => { this.set({ sort: "suspicion" }); this.setFilter(f.rule); } }, "show all") : null),
-          el("p", {}, f.says), f.rows.length ? rows(f.rows, f.count) : null)),
-      a ? el("h2", {}, `What the advantage is made of (${a.estimator})`) : "",
-      a ? table(["component", "weight", "of weights", "of advantage", "silent groups", "flips", ""], a.components.map((c) => [c.name, short(c.weight), percent(c.configured), percent(c.share, 1), percent(c.silent), percent(c.flips, 1), c.dead ? "teaches nothing" : ""])) : "",
-      a?.correctness ? el("p", { class: "dim" }, `Against “${a.correctness}” alone ${percent(a.flips, 1)} of the signs are turned round; ${percent(a.overruled, 1)} of the advantage lies where it does not differ.`) : "",
-      el("h2", {}, "Groups"),
-      el("p", {}, `${g.count.toLocaleString()} groups of ${short(g.size)}; ${percent(g.flat, 1)} without signal (${percent(g.dead_share, 1)} dead, ${percent(g.saturated_share, 1)} saturated); variance within ${g.within.toFixed(4)}, between ${g.between.toFixed(4)}.`),
-      Object.keys(g.pass_at).length ? el("p", {}, `${Object.entries(g.pass_at).map(([k, p]) => `pass@${k} ${percent(p, 1)}`).join(" · ")} (${g.passing})`) : "",
-      ...[["dead", g.dead], ["saturated", g.saturated]].map(([name, list]) => list.length ? el("details", {}, el("summary", {}, `${list.length} ${name} prompts`), ...list.map((p) => el("p", {}, rows(p.rows.slice(0, 1), 1), ` ${p.name}`))) : ""),
-      el("h2", {}, "Kinds of response"),
-      table(["kind", "rows", "share", "mean reward", "others", "within group", "look at"], [...s.kinds, ...s.clusters].map((k) => [k.name.replaceAll("_", " "), k.count.toLocaleString(), percent(k.share, 1), short(k.mean), short(k.others), k.within === null ? "–" : signed(k.within), rows(k.rows, 0)])),
-      s.failures.length ? el("h2", {}, "What components complained of") : "",
-      s.failures.length ? table(["rows", "why", "look at"], s.failures.map((f) => [f.count.toLocaleString(), f.name, rows(f.rows, 0)])) : "",
-      Object.keys(s.reasons).length ? el("h2", {}, "Not scored, and why") : "",
-      Object.keys(s.reasons).length ? table(["rows", "why"], Object.entries(s.reasons).map(([why, n]) => [n.toLocaleString(), why])) : "",
-      el("h2", {}, "Distributions"),
-      table(["", "mean", "std", "min", "p05", "median", "p95", "max", "skew", "kurtosis", "at floor", "at ceiling", "not scored"], s.distributions.map((d) => [d.name, short(d.mean), short(d.std), short(d.low), short(d.quantiles.p05), short(d.quantiles.p50), short(d.quantiles.p95), short(d.high), short(d.skewness), short(d.kurtosis), percent(d.at_floor), percent(d.at_ceiling), Object.entries(d.missing).map(([k, n]) => `${n.toLocaleString()} ${k}`).join(", ")])),
-    );
-  },
-  jump(i) {
-    this.set({ tab: "browse" });
-    this.drawFrame();
-    const g = this.table.get("group")[i], at = this.list.items.indexOf(this.state.mode === "rows" ? i : g);
-    if (at >= 0) this.list.move(at);
-    this.open(g, i);
-  },
 });
+
+/** Why values are missing, in words: a shut gate is nobody's failure. */
+function lacking(table, path) {
+  const counts = new Uint32Array(STATES.length), states = table.get(`state/${path}`), above = [];
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) above.push(table.get(`state/${path.slice(0, end)}`));
+  for (let i = 0; i < states.length; i++) {
+    const why = states[i] === ABSENT ? above.find((column) => column?.[i] && column[i] !== ABSENT) : undefined; // what it is part of was not asked
+    counts[why ? why[i] : states[i]]++;
+  }
+  return STATES.map((name, s) => [name, counts[s]]).filter(([name, n]) => n && name !== "scored").map(([name, n]) => `${n.toLocaleString()} ${name}`).join(", ");
+}

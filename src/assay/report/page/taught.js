@@ -93,3 +93,55 @@ function times(a, b) {
   if (typeof a === "number") return b.map((v) => a * v);
   return a.map((v, i) => v * (typeof b === "number" ? b : b[i]));
 }
+
+/**
+ * The weights that give one component a wanted share of the advantage's variance, the others keeping their proportion:
+ * {path: weight}. By steps towards it, on whole groups of some 40,000 rows; see weights_for in assay.analyze.attribution.
+ */
+function weightsFor(table, terms, reward, estimator, path, share) {
+  const group = table.get("group"), stride = Math.floor(table.rows / 40000) + 1, rows = [];
+  for (let g = 0; g < table.groups; g += stride) {
+    const known = Array.from(table.members(g)).filter((i) => !Number.isNaN(reward[i]));
+    if (known.length > 1) rows.push(...known);
+  }
+  const centred = new Map();
+  for (const term of terms) {
+    const values = table.get(`part/${term.path}`), mine = new Float64Array(table.rows).fill(NaN);
+    for (const i of rows) mine[i] = values[i];
+    const { mean } = groupMoments(table, mine);
+    const column = Float64Array.from(rows, (i) => (Number.isNaN(mine[i]) ? 0 : mine[i] - mean[group[i]]));
+    if (column.some((v) => Math.abs(v) > 1e-9)) centred.set(term.path, column);
+  }
+  if (!centred.has(path)) return null; // it never differs within a group: no weight gives it a share
+  const now = Object.fromEntries(terms.map(({ path: p, weight }) => [p, typeof weight === "number" ? weight : weight.reduce((a, b) => a + b, 0) / weight.length]));
+  const paths = [...centred.keys()], weights = Object.fromEntries(paths.map((p) => [p, now[p] || 1e-3]));
+  const measure = () => measured(centred, weights, rows, group, table.groups, estimator);
+  const before = measure(), others = paths.filter((p) => p !== path), left = others.reduce((sum, p) => sum + before[p], 0) || 1;
+  const target = Object.fromEntries(paths.map((p) => [p, p === path ? share : (1 - share) * (before[p] / left)]));
+  const size = Object.values(now).reduce((sum, w) => sum + Math.abs(w), 0);
+  for (let step = 0; step < 60; step++) {
+    const is = measure();
+    for (const p of paths) weights[p] *= Math.min(2, Math.max(0.5, Math.sqrt((target[p] + 1e-6) / is[p])));
+    const scale = size / Object.values(weights).reduce((sum, w) => sum + Math.abs(w), 0);
+    for (const p of paths) weights[p] *= scale;
+  }
+  return weights;
+}
+
+/** Each component's share under these weights, as if nothing but their sum made the reward; never quite nothing. */
+function measured(centred, weights, rows, group, groups, estimator) {
+  const whole = new Float64Array(rows.length), squares = new Float64Array(groups), size = new Uint32Array(groups);
+  for (const [path, column] of centred) for (let k = 0; k < whole.length; k++) whole[k] += weights[path] * column[k];
+  for (let k = 0; k < whole.length; k++) {
+    squares[group[rows[k]]] += whole[k] ** 2;
+    size[group[rows[k]]]++;
+  }
+  const over = Float64Array.from(size, (n, g) => (estimator === "dr_grpo" ? 1 : estimator === "rloo" ? (n / (n - 1)) ** 2 : 1 / (Math.sqrt(squares[g] / (n - 1)) + EPSILON) ** 2));
+  let power = 0;
+  for (let k = 0; k < whole.length; k++) power += whole[k] ** 2 * over[group[rows[k]]];
+  return Object.fromEntries([...centred].map(([path, column]) => {
+    let sum = 0;
+    for (let k = 0; k < whole.length; k++) sum += weights[path] * column[k] * whole[k] * over[group[rows[k]]];
+    return [path, Math.max(1e-4, sum / (power || 1))];
+  }));
+}
