@@ -92,17 +92,17 @@ class Viewer:
 
     def serve(self) -> None:
         """Serve until `stop()` or Ctrl-C."""
-        self.run.start()
         try:
+            self.run.start()
             self.server.serve_forever(poll_interval=0.2)
         finally:
-            self.stop()
+            self.run.stop()
+            self.server.server_close()
 
     def stop(self) -> None:
-        """Stop measuring and serving."""
+        """Have `serve` end, from another thread."""
         self.run.stop()
         threading.Thread(target=self.server.shutdown, daemon=True).start()
-        self.server.server_close()
 
     def page(self) -> str:
         """The page itself: the same one as a report's, without rows."""
