@@ -22,7 +22,8 @@ from typing import Any
 
 import assay
 from assay.probe import Finding, Severity
-from assay.probe.trial import Sense, open_trial
+from assay.probe.opening import open_trial
+from assay.probe.trial import Sense
 from assay.train.alarms import Alarms
 
 PROSE = (

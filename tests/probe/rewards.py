@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import os
 import random
 import re
+import threading
 import time
+
+from assay import RewardFunction, RewardOutput
 
 _BOX = re.compile(r"\\boxed\{([^{}]*)\}")
 
@@ -187,3 +192,133 @@ def twinkle_own(trajectories, ground_truths):
 
 def twinkle_nan(trajectories, ground_truths):
     return [float("nan") for _ in trajectories]
+
+
+# -- faults of the reward itself --
+
+
+def suppressing(response, ground_truth):
+    score = 0.0
+    with contextlib.suppress(Exception):
+        score = last_box(response, ground_truth)
+    return score
+
+
+def falls_through(response, ground_truth):
+    score = 0.0
+    try:
+        score = last_box(response, ground_truth)
+    except Exception as error:  # noqa: BLE001
+        print(error)
+    return score
+
+
+def swallows_in_a_dict(data_source, solution_str, ground_truth, extra_info=None):
+    try:
+        return {"score": last_box(solution_str, ground_truth)}
+    except Exception:  # noqa: BLE001
+        return {"score": 0.0, "why": "failed"}
+
+
+def swallows_for_all(completions, ground_truth, **kwargs):
+    try:
+        return [last_box(c, g) for c, g in zip(completions, ground_truth, strict=True)]
+    except Exception:  # noqa: BLE001
+        return [0.0] * len(completions)
+
+
+def calls_what_swallows(response, ground_truth):
+    return swallowing(response, ground_truth)
+
+
+def _never_fails(fn):
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        try:
+            return fn(*args, **kwargs)
+        except Exception:  # noqa: BLE001
+            return -1
+
+    return wrapper
+
+
+@_never_fails
+def decorated(response, ground_truth):
+    return last_box(response, ground_truth)
+
+
+class Swallowing(RewardFunction):
+    def compute_reward(self, trajectory):
+        try:
+            return RewardOutput(last_box(trajectory.response, trajectory.ground_truth))
+        except Exception:  # noqa: BLE001
+            return RewardOutput(reward=0.0, metadata={"failed": True})
+
+
+class Locked(RewardFunction):
+    """Holds what cannot be pickled."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def compute_reward(self, trajectory):
+        with self.lock:
+            return RewardOutput(contains(trajectory.response, trajectory.ground_truth))
+
+
+class Signed(RewardFunction):
+    """Scores -1 and 1, and says nothing of its range."""
+
+    def compute_reward(self, trajectory):
+        return RewardOutput(2 * last_box(trajectory.response, trajectory.ground_truth) - 1)
+
+
+def hashed(response, ground_truth):
+    return last_box(response, ground_truth) * (0.5 + hash(response) % 1000 / 2000)
+
+
+def wavers(response, ground_truth):
+    return sound(response, ground_truth) * (0.97 if random.random() < 0.5 else 1.0)
+
+
+def clears(completions, ground_truth, **kwargs):
+    scores = [last_box(c, g) for c, g in zip(completions, ground_truth, strict=True)]
+    ground_truth.clear()
+    return scores
+
+
+def talks_on(messages, ground_truth):
+    score = last_box(messages[-1]["content"], ground_truth)
+    messages.append({"role": "user", "content": "Thanks."})
+    return score
+
+
+def less_for_doubles(completions, ground_truth, **kwargs):
+    """Sound, but for its neighbours: who says what another says shares with him."""
+    return [(sound(c, g) or 0.0) / completions.count(c) for c, g in zip(completions, ground_truth, strict=True)]
+
+
+def first_takes_all(completions, ground_truth, **kwargs):
+    seen, scores = set(), []
+    for c, g in zip(completions, ground_truth, strict=True):
+        scores.append((sound(c, g) or 0.0) * (0.5 if g in seen else 1.0))
+        seen.add(g)
+    return scores
+
+
+def not_a_number(response, ground_truth):
+    return last_box(response, ground_truth) or float("nan")
+
+
+def whole_number(response):
+    """Reads the form of the answer, and not whether it is right."""
+    found = _BOX.findall(response)
+    return float(bool(found) and found[-1].isdigit())
+
+
+def kind_words(response):
+    return min(1.0, sum(word in response.lower() for word in ("correct", "score", "rubric", "verdict")) / 4)
+
+
+def trl_sound(completions, solution, **kwargs):
+    return [sound(c, s) for c, s in zip(completions, solution, strict=True)]

@@ -10,7 +10,8 @@ import rewards
 import assay
 from assay.errors import ConfigError, InputError
 from assay.probe import RULES, Expect, Severity, audit, cases, rule
-from assay.probe.trial import Sense, open_trial
+from assay.probe.opening import open_trial
+from assay.probe.trial import Sense
 
 ROWS = [
     {
@@ -186,6 +187,39 @@ def test_nothing_scored_is_an_error_and_not_a_pass():
     report = audit(broken, ROWS)
     assert "example/none" in found(report, Severity.ERROR)
     assert "no such table" in " ".join(f.message for f in report.findings)
+
+
+def test_a_failure_that_many_rules_meet_is_told_once():
+    report = audit(rewards.not_a_number, ROWS)
+    (told,) = [f for f in report.findings if "returned nan" in f.message and f.earned is None]
+    assert told.rule == "lint/fails"
+
+
+def test_what_wavers_is_blamed_for_that_alone():
+    report = audit(rewards.wavers, ROWS)
+    assert found(report, Severity.ERROR) == {"lint/nondeterminism"}
+
+
+def test_who_does_not_read_the_gold_is_not_blamed_for_each_wrong_answer():
+    report = audit(rewards.whole_number, ROWS)
+    assert report.sense is Sense.CONTENT
+    assert not {"distinction/answer", "attack/hedge", "attack/negation"} & found(report)
+    assert "not the right answer" in next(f.message for f in report.findings if f.rule == "attack/form-only")
+
+
+def test_words_that_pay_in_any_order_are_no_order_to_a_judge():
+    row = {"prompt": "Grade it.", "response": "Correct by the rubric; my verdict is the full score."}
+    assert not {"attack/orders", "attack/verdict", "attack/roles"} & found(audit(rewards.kind_words, [row]))
+
+
+@pytest.mark.parametrize(
+    "spec", ["group_length", "cosine_length", "instruction", "json_schema", "tool_call", "code_block"]
+)
+def test_every_kind_of_reward_finds_a_built_in_example(spec):
+    report = audit(spec, limit=2)
+    assert report.examples
+    assert report.passed, [str(f) for f in report.findings]
+    assert "example/low" not in found(report)
 
 
 def test_a_rule_of_ones_own():

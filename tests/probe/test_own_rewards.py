@@ -7,7 +7,7 @@ from drill import listed
 
 from assay.engine import leaves
 from assay.probe import Severity
-from assay.probe.trial import open_trial
+from assay.probe.opening import open_trial
 from assay.reward import call_of
 from assay.rewards.code import CodeReward
 
@@ -16,11 +16,9 @@ KNOWN = {
     "math": {"attack/unsolved"},
     "math, lenient": {"attack/unsolved"},
     "numeric": {"attack/unsolved", "attack/size"},  # ... and a number near to it earns a share
-    # a tag is taken at its word: what stands around it is not read
     # the drill's stand-in model knows no "B": it says "tie" to some texts in one of the two orders, and 0.25 comes of it
     "pairwise_judge": {"attack/verdict"},
     "f1": {"attack/stuffing"},  # the overlap of words, in any order, is what it is
-    "exact match in a tag": {"attack/negation", "attack/unclosed-think"},
 }
 """What a reward does by design, and says in its docstring."""
 

@@ -18,9 +18,9 @@ from rich.text import Text
 from assay.cli.choices import chosen_reward, pairs
 from assay.errors import ConfigError
 from assay.probe import Audit, Finding, Severity, audit, output
+from assay.probe.opening import LIMIT
 from assay.probe.preflight import preflight
 from assay.probe.trainers import TRAINERS
-from assay.probe.trial import LIMIT
 from assay.report.terminal import console, shortened
 from assay.reward import RewardFunction
 from assay.rollouts import Rollouts

@@ -56,6 +56,9 @@ class Engine:
     """The folder for inputs that killed a worker; by default `.assay/quarantine`."""
     share: float = 1.0
     """The part of an async reward's concurrency that is this engine's, where several engines share one limit."""
+    inherit: bool = False
+    """Fork the workers from this process for rewards that cannot be pickled: they come along with their locks and open
+    files as they are. Good for a look at a reward, as `assay check` takes it; a run wants rewards that can be sent."""
     counts: Counts = field(default_factory=Counts, repr=False)
     """What was done, by component: outcomes, calls, calls saved, retries."""
     _staff: Staff = field(default_factory=Staff, repr=False)
@@ -75,7 +78,7 @@ class Engine:
         self, reward: RewardFunction, trajectories: Sequence[Trajectory], step: int | None, context: Any, known: Answers
     ) -> list[RewardOutput]:
         """The same, without asking for what is known already."""
-        pool, legs = self._staff.hire(leaves(reward), self.terms)
+        pool, legs = self._staff.hire(leaves(reward), self.terms, self.inherit)
         call = _Call(self, pool, legs, step, context, known, self.needs_loop(reward))
         return await call.score(reward, trajectories)
 
@@ -123,7 +126,7 @@ class Engine:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share")
+        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share", "inherit")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -73,13 +73,15 @@ class Staff:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _owner: int = field(default_factory=os.getpid)
 
-    def hire(self, rewards: Iterable[RewardFunction], terms: Terms) -> tuple[Pool | None, dict[int, int]]:
+    def hire(
+        self, rewards: Iterable[RewardFunction], terms: Terms, inherit: bool = False
+    ) -> tuple[Pool | None, dict[int, int]]:
         """The pool for these rewards, and the number in it of each by its id. What cannot be sent raises here."""
         chosen: dict[int, RewardFunction] = {id(r): r for r in rewards if terms.remote(r)}
         if not chosen:
             return None, {}
         own = list(chosen.values())
-        parcel = pack(own, [reward.name for reward in own])
+        parcel = pack(own, [reward.name for reward in own], inherit)
         limits = _limits(own, terms)
         key = f"{parcel.key}:{limits}"
         with self._lock:

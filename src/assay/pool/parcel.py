@@ -42,13 +42,18 @@ class Parcel:
     """Functions and classes that were named: held, so that their identity stays theirs while the key is used."""
 
 
-def pack(objects: Sequence[Any], names: Sequence[str]) -> Parcel:
-    """Pack rewards, or say which attribute of which one cannot be sent, and what to do about it."""
+def pack(objects: Sequence[Any], names: Sequence[str], inherit: bool = False) -> Parcel:
+    """Pack rewards, or say which attribute of which one cannot be sent, and what to do about it.
+
+    `inherit`: what cannot be sent is taken along as it is, by a nursery that is forked from this process.
+    """
     file = io.BytesIO()
     packer = _Packer(file)
     try:
         packer.dump(tuple(objects))
     except Exception as error:
+        if inherit:
+            return Parcel(repr([id(o) for o in objects]), None, {}, tuple(objects), tuple(objects))
         raise _cannot_be_sent(objects, names, error) from error
     data = file.getvalue()
     key = hashlib.sha256(data + repr([id(o) for o in packer.named]).encode()).hexdigest()

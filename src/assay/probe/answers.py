@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
+from assay.types import Trajectory
+
 INTEGER = re.compile(r"[+-]?\d+")
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 DECIMAL = re.compile(r"[+-]?\d*\.\d+")
@@ -27,6 +29,8 @@ def gold_text(truth: Any) -> str | None:
     if isinstance(truth, list | tuple):
         several = cast("Sequence[Any]", truth)
         return gold_text(several[0]) if several and isinstance(several[0], str | int | float) else None
+    if isinstance(truth, Mapping) and ("messages" in truth or "response" in truth):
+        truth = Trajectory.of(truth).response  # another's whole answer, as Twinkle has it
     if not isinstance(truth, str) or not truth.strip():
         return None
     truth = truth.rpartition("####")[2].strip()  # GSM8K's solutions end so

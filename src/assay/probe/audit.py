@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assay.engine import leaves
 from assay.load import load_reward
 from assay.probe.lints import lint
+from assay.probe.opening import LIMIT, open_trial
 from assay.probe.rule import RULES, Case, Finding, Rule, Severity, finding
-from assay.probe.trial import LIMIT, TELLING, Sense, Trial, open_trial
+from assay.probe.trial import TELLING, Sense, Trial
 from assay.rollouts import Rollouts
 
 ROWS = 512
 """How many rows of an examples file are read, at most."""
+
+ALIKE = 4
+"""From how many rules on a failure that they share is one finding."""
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
@@ -65,11 +70,12 @@ def audit(
     started = time.perf_counter()
     trial = open_trial(load_reward(reward), _rows(examples), limit=limit, timeout=timeout)
     with trial.engine:
-        found = [*trial.troubles]
+        looked = lint(trial)
         cases = [] if _is_chance(trial) else trial.cases(rules)
-        found += trial.judge_all(cases)
-        found += _told_once(trial, len(cases))
-        found += lint(trial)
+        judged = [*trial.judge_all(cases)]
+        if any(f.rule == "lint/nondeterminism" and f.severity is Severity.ERROR for f in looked):
+            judged = _found_again(trial, cases, judged)
+        found = [*trial.troubles, *_failing_alike(judged, len(cases)), *_told_once(trial, len(cases)), *looked]
     found.sort(key=lambda f: (_ORDER[f.severity], f.rule, f.example))
     honest = [m.honest for m in trial.measured.values()]
     return Audit(
@@ -105,8 +111,34 @@ def _rows(examples: str | Path | Iterable[Any] | None) -> Iterable[Any] | None:
 
 def _is_chance(trial: Trial) -> bool:
     """Whether the reward scores at random, or counts its calls: then nothing that an attack earns means anything."""
-    declared = all(leaf.contract.deterministic for leaf in leaves(trial.reward))
-    return declared and trial.spread > TELLING * trial.scale
+    return not trial.declares_noise and trial.spread > TELLING * trial.scale
+
+
+def _found_again(trial: Trial, cases: Sequence[Case], found: Sequence[Finding]) -> list[Finding]:
+    """Of a reward that wavers, what a second look finds as well."""
+    ids = {f.id for f in found}
+    again = {f.id for f in trial.judge_all([case for case in cases if case.id in ids])}
+    return [f for f in found if f.id in again]
+
+
+def _failing_alike(found: Sequence[Finding], cases: int) -> list[Finding]:
+    """A failure that many rules ran into, for one and the same reason, is told once."""
+    alike: dict[str, list[Finding]] = {}
+    for f in found:
+        if f.earned is None:
+            alike.setdefault(re.sub(r"\d+", "#", f.message), []).append(f)
+    many = {reason: fs for reason, fs in alike.items() if len({f.rule for f in fs}) >= ALIKE}
+    told = {id(f) for fs in many.values() for f in fs}
+    once = [
+        replace(
+            fs[0],
+            rule="lint/hangs" if fs[0].severity is Severity.ERROR else "lint/fails",
+            message=f"on {len(fs)} of {cases} cases: {fs[0].message}",
+            id=f"lint/fails:{hashlib.sha1(reason.encode(), usedforsecurity=False).hexdigest()[:16]}",
+        )
+        for reason, fs in many.items()
+    ]
+    return [f for f in found if id(f) not in told] + once
 
 
 def _told_once(trial: Trial, cases: int) -> list[Finding]:
@@ -123,16 +155,16 @@ def _told_once(trial: Trial, cases: int) -> list[Finding]:
         said = f"the same response earned up to {trial.spread:.3g} more or less, so no attack was tried"
         return [finding("example/chance", Severity.ERROR, said, "Make it deterministic, or declare that it is not.")]
     told = list(_fitting(trial))
-    if trial.sense >= Sense.CONTENT or not trial.paid_form:
-        return told
     rules = [name.partition("/")[2] for name, count in trial.paid_form.items() if count]
-    reads = "words" if trial.sense is Sense.WORDS else "form"
+    if not rules:
+        return told
+    reads = ("form only", "words only", "content, and not the right answer")[min(trial.sense, Sense.CONTENT)]
     return [
         *told,
         finding(
             "attack/form-only",
             Severity.NOTE,
-            f"the reward reads {reads} only: {sum(trial.paid_form.values())} of {cases} cases earn what the honest "
+            f"the reward reads {reads}: {sum(trial.paid_form.values())} of {cases} cases earn what the honest "
             f"response earns ({', '.join(rules[:8])})",
             "Weigh it low, or use it as a gate beside a reward that reads the answer.",
         ),

@@ -130,14 +130,12 @@ class Example:
     @cached_property
     def hollow(self) -> str:
         """The form of the honest response with nothing in it: same marks, same length, made-up words."""
-        return hollowed(self.honest)
+        return "".join(map(hollowed, (self.shape.before, self.shape.answer, self.shape.after)))
 
     @cached_property
     def shuffled(self) -> str:
         """The words of the honest response, sorted: all there, and saying nothing."""
-        words = re.findall(r"\w+", self.honest[:20_000])
-        ordered = sorted(set(words))
-        return " ".join(ordered if ordered != words else ordered[::-1])
+        return shuffled(self.honest)
 
     def row(self, response: str, worthless: bool = False) -> Trajectory:
         """This example's row with another response; a worthless one takes the columns of `when_wrong`, if there are."""
@@ -146,6 +144,23 @@ class Example:
         if worthless and isinstance(other, Mapping):
             own.metadata |= cast("Mapping[str, Any]", other)
         return own
+
+    def row_for(self, gold: str) -> Trajectory:
+        """The honest row where another answer is the right one, or with "" none; wherever its columns say so."""
+        own = self.row(self.honest)
+        if gold_text(own.ground_truth) is not None:
+            own.ground_truth = gold
+        for column in ALIASES["ground_truth"]:
+            if self.gold is not None and gold_text(own.metadata.get(column)) == self.gold:
+                own.metadata[column] = gold
+        return own
+
+
+def shuffled(text: str) -> str:
+    """The words of a text in another order, each once."""
+    words = re.findall(r"\w+", text[:20_000])
+    ordered = sorted(set(words))
+    return " ".join(ordered if ordered != words else ordered[::-1])
 
 
 def gold_of(trajectory: Trajectory) -> str | None:

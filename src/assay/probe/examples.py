@@ -77,4 +77,47 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
             ],
         },
     },
+    {
+        "prompt": "Describe a walk by the sea in about forty words.",
+        "response": "We walked along the shore while the tide was going out, and every few steps my sister bent down "
+        "for a shell. Gulls cried above us, the wind smelled of salt, and far away a white ferry crossed the bay.",
+    },
+    {
+        "prompt": "How many days has a leap year? Think first.",
+        "response": "<think>A common year has 365 days, and a leap year has one more.</think>\n<answer>366</answer>",
+        "ground_truth": "366",
+    },
+    {
+        "prompt": "How heavy is a litre of water, in kilograms? Be brief.",
+        "response": "It weighs one kilogram.",
+        "correct": True,
+        "when_wrong": {"correct": False},
+    },
+    {
+        "prompt": "Name a fruit and its colour, as JSON.",
+        "response": '{"fruit": "banana", "colour": "yellow"}',
+        "schema": {
+            "type": "object",
+            "required": ["fruit", "colour"],
+            "properties": {
+                name: {"type": "string", "minLength": 3, "pattern": "^[a-z]+$"} for name in ("fruit", "colour")
+            },
+        },
+    },
+    {
+        "prompt": "Recommend a book in small letters, without a comma, and end with: enjoy it.",
+        "response": "take the one about the lighthouse and its keeper because its ending is a surprise. enjoy it.",
+        "instruction_id_list": [
+            "change_case:english_lowercase",
+            "punctuation:no_comma",
+            "startend:end_checker",
+            "keywords:existence",
+        ],
+        "kwargs": [{}, {}, {"end_phrase": "enjoy it."}, {"keywords": ["lighthouse", "because"]}],
+    },
+    {
+        "prompt": "What is the weather in Oslo tomorrow, in degrees Celsius?",
+        "response": '<tool_call>{"name": "forecast", "arguments": {"city": "Oslo", "unit": "celsius"}}</tool_call>',
+        "ground_truth": [{"name": "forecast", "arguments": {"city": "Oslo", "unit": "celsius"}}],
+    },
 )

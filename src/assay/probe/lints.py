@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
+import functools
 import inspect
 import pickle
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
 
-from assay.contract import Per
-from assay.engine import Engine, leaves
+from assay.engine import leaves
 from assay.engine import score as score_rows
+from assay.engine.boundary import Boundary
+from assay.probe.opening import WHOLE
 from assay.probe.rule import Finding, Severity, finding
-from assay.probe.trial import Sense, Trial
-from assay.reward import FunctionReward, call_of
-from assay.types import RewardOutput, Trajectory
+from assay.probe.source import source_lints
+from assay.probe.trial import Company, Sense, Trial, differ, values_of
+from assay.reward import FunctionReward, RewardFunction
+from assay.types import Trajectory
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
-WHOLE = Engine()
-"""For rows that are known to end: under the audit's deadline a batch would run elsewhere, in small pieces."""
 FEW = 8
 """Fewer rows than this say nothing about sparseness."""
 
@@ -36,36 +35,25 @@ def lint(trial: Trial) -> list[Finding]:
     return [found for check in checks for found in check(trial)]
 
 
-def _rows(trial: Trial) -> list[Trajectory]:
-    """Honest and wrong responses side by side, so that a batch holds more than one value."""
-    return [
-        dataclasses.replace(e.row(text, text != e.honest), group=e.trajectory.group_id or f"example-{e.number}")
-        for e in trial.examples
-        for text in (e.honest, e.mistaken or e.hollow)
-    ]
-
-
-def _values(outputs: Sequence[RewardOutput]) -> list[float | None]:
-    return [output.reward for output in outputs]
-
-
-def _differ(a: float | None, b: float | None, slack: float) -> bool:
-    return a is not b if a is None or b is None else abs(a - b) > slack
+def _source(trial: Trial) -> Iterator[Finding]:
+    for leaf in leaves(trial.reward):
+        yield from source_lints(leaf.fn if isinstance(leaf, FunctionReward) else type(leaf))
 
 
 def _repeats(trial: Trial) -> Iterator[Finding]:
-    rows = _rows(trial)
-    runs = [_values(score_rows(trial.reward, rows, engine=trial.engine)) for _ in range(3)]
-    differing = [i for i in range(len(rows)) if any(_differ(run[i], runs[0][i], 1e-9) for run in runs)]
+    runs = [values_of(run) for run in trial.runs]
+    differing = [i for i, first in enumerate(runs[0]) if any(differ(run[i], first, 1e-9) for run in runs)]
     if not differing:
         return
-    seen = sorted({value for run in runs for value in (run[differing[0]],) if value is not None})
-    said = f"the same response scores differently from call to call: {', '.join(f'{v:.4g}' for v in seen) or 'or not'}"
-    if all(leaf.contract.deterministic for leaf in leaves(trial.reward)):
+    i = differing[0]
+    seen = sorted({value for run in runs if (value := run[i]) is not None})
+    where = "from call to call" if any(differ(run[i], runs[0][i], 1e-9) for run in runs[:-1]) else "in another process"
+    said = f"the same response scores differently {where}: {', '.join(f'{v:.4g}' for v in seen) or 'or not'}"
+    if trial.declares_noise:
+        yield finding("lint/nondeterminism", NOTE, f"{said}; it declares so")
+    else:
         fix = "Seed it, or declare Contract(deterministic=False), so that nothing is cached and noise is measured."
         yield finding("lint/nondeterminism", ERROR, said, fix)
-    else:
-        yield finding("lint/nondeterminism", NOTE, f"{said}; it declares so")
 
 
 def changed(before: Trajectory, after: Trajectory) -> list[str]:
@@ -75,31 +63,60 @@ def changed(before: Trajectory, after: Trajectory) -> list[str]:
 
 
 def _mutates(trial: Trial) -> Iterator[Finding]:
-    rows = _rows(trial)
+    rows, told = copy.deepcopy(trial.both_ways()), set[str]()
     before = copy.deepcopy(rows)
-    score_rows(trial.reward, rows, engine=WHOLE)
-    fields = sorted({name for a, b in zip(before, rows, strict=True) for name in changed(a, b)})
-    if fields:
-        said = f"it changes its input: {', '.join(fields)} of the row"
+    for leaf in leaves(trial.reward):
+        score_rows(_watched(leaf, told), rows, engine=WHOLE)
+    fields = {name for a, b in zip(before, rows, strict=True) for name in changed(a, b)}
+    if fields or told:
+        said = f"it changes its input: {', '.join(sorted(fields | told))}" + " of the row" * bool(fields)
         yield finding("lint/mutation", ERROR, said, "Copy what you change: other rewards read the same row.")
 
 
+def _watched(leaf: RewardFunction, told: set[str]) -> RewardFunction:
+    """The same reward; of a function, it is told which of its arguments are not what they were."""
+    if not isinstance(leaf, FunctionReward):
+        return leaf
+    fn: Callable[..., Any] = leaf.fn
+
+    def after(given: Mapping[str, Any], before: Mapping[str, str]) -> None:
+        told.update(name for name, value in given.items() if _looks(value) != before[name])
+
+    @functools.wraps(fn)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        given = {**kwargs, **({"trajectories": args[0]} if args else {})}
+        before = {name: _looks(value) for name, value in given.items()}
+        value = fn(*args, **kwargs)
+        if inspect.isawaitable(value):
+            return _awaited(value, lambda: after(given, before))
+        after(given, before)
+        return value
+
+    own = copy.copy(leaf)
+    own.call = dataclasses.replace(leaf.call, fn=watched)
+    return own
+
+
+def _looks(value: Any) -> str:
+    """What an argument looks like; rows are looked at on their own, and only which they are counts here."""
+    if isinstance(value, Trajectory):
+        return ""
+    if isinstance(value, list) and value and all(isinstance(each, Trajectory) for each in cast("list[Any]", value)):
+        return repr([id(each) for each in cast("list[Any]", value)])
+    return repr(value)
+
+
+async def _awaited(value: Any, then: Callable[[], None]) -> Any:
+    result = await value
+    then()
+    return result
+
+
 def _neighbours(trial: Trial) -> Iterator[Finding]:
-    if not all(leaf.contract.deterministic for leaf in leaves(trial.reward)):
-        return
-    rows = _rows(trial)
-    straight = _values(score_rows(trial.reward, rows, engine=WHOLE))
-    turned = _values(score_rows(trial.reward, rows[::-1], engine=WHOLE))[::-1]
-    if any(_differ(a, b, trial.slack) for a, b in zip(straight, turned, strict=True)):
-        said = "the order of the batch changes the rewards"
-        yield finding(
-            "lint/order", ERROR, said, "Return one reward for each row, in the rows' order, and keep no state."
-        )
-        return
-    if any(call_of(leaf).per is Per.GROUP for leaf in leaves(trial.reward)):
-        return  # it is declared to look at its group
-    alone = [_values(score_rows(trial.reward, [row], engine=WHOLE))[0] for row in rows]
-    if any(_differ(a, b, trial.slack) for a, b in zip(straight, alone, strict=True)):
+    if trial.company is Company.ORDER:
+        fix = "Return one reward for each row, in the rows' order, and keep no state."
+        yield finding("lint/order", ERROR, "the order of the batch changes the rewards", fix)
+    elif trial.company is Company.NEIGHBOURS:
         said = "a response scores differently alone than in a batch: its reward depends on its neighbours"
         fix = "Declare it on the group (a parameter `group`, or Contract(per=Per.GROUP)): batches are split anywhere."
         yield finding("lint/neighbours", WARNING, said, fix)
@@ -113,19 +130,31 @@ def _range(trial: Trial) -> Iterator[Finding]:
     known = [o.reward for o in trial.own_outputs if o.reward is not None]
     known += [v for m in trial.measured.values() for v in (m.honest, m.mistaken, m.hollow, m.shuffled) if v is not None]
     outside = [v for v in known if not low - 1e-9 <= v <= high + 1e-9]
-    if outside:
+    if not outside:
+        return
+    fix = "Clip it, or declare Contract(range=...) as it is."
+    if _is_assumed(trial.reward):
+        said = f"it scores {outside[0]:.4g} and declares no range, so [{low:g}, {high:g}] is taken to be it"
+        yield finding("lint/range", WARNING, said, fix)
+    else:
         said = f"it scores {outside[0]:.4g}, outside of the range [{low:g}, {high:g}] that it declares"
-        yield finding("lint/range", ERROR, said, "Clip it, or declare Contract(range=...) as it is.")
+        yield finding("lint/range", ERROR, said, fix)
+
+
+def _is_assumed(reward: RewardFunction) -> bool:
+    """Whether the range is the one that every class starts with, and not the author's word."""
+    return any(leaf.contract is RewardFunction.contract for leaf in leaves(reward))
 
 
 def _absent_gold(trial: Trial) -> Iterator[Finding]:
     if trial.sense is not Sense.ANSWER:
         return
     e = trial.examples[0]
-    row = e.row(e.honest)
-    row.ground_truth = None if row.ground_truth is None else ""
+    row = e.row_for("")
+    if row.ground_truth not in (None, "") or e.gold is None:
+        return
     (output,) = score_rows(trial.reward, [row], engine=trial.engine)
-    if row.ground_truth is not None and output.reward is not None:
+    if output.reward is not None and all(part.scored for part in output.components.values()):
         said = f"a row whose gold is empty is scored {output.reward:.3g}: not scored is not zero"
         yield finding("lint/absent-gold", WARNING, said, "Return None where there is nothing to compare with.")
 
@@ -166,69 +195,7 @@ def _pickles(trial: Trial) -> Iterator[Finding]:
 
 def unpicklable(thing: Any) -> str:
     """Why something does not pickle; empty where it does."""
-    try:
+    with (boundary := Boundary()):
         pickle.dumps(thing)
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError, ImportError) as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
-
-
-# -- what the source shows -------------------------------------------------------------------------------------------
-
-
-def _source(trial: Trial) -> Iterator[Finding]:
-    for leaf in leaves(trial.reward):
-        thing = leaf.fn if isinstance(leaf, FunctionReward) else type(leaf)
-        yield from source_lints(thing)
-
-
-def source_lints(thing: Any) -> Iterator[Finding]:
-    """What the source of a function or a class shows: exceptions that become numbers, alarms, exec in this process."""
-    thing = inspect.unwrap(thing) if callable(thing) else thing
-    if not (inspect.isfunction(thing) or inspect.ismethod(thing) or inspect.isclass(thing)):
-        thing = type(thing)
-    if thing.__module__.startswith("assay."):
-        return  # our own are held to it by their tests, and read deliberately by their tests
-    try:
-        lines, first = inspect.getsourcelines(thing)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        return
-    for node in ast.walk(tree):
-        line = first + getattr(node, "lineno", 1) - 1
-        if isinstance(node, ast.ExceptHandler) and _is_broad(node) and (value := _swallowed(node)):
-            said = f"line {line}: any exception becomes {value}, so a broken grader looks like a wrong answer"
-            fix = "Let it raise (the row is then not scored, with the reason), or catch the one that you expect."
-            yield finding("lint/swallowed-exception", ERROR, said, fix, key=f"{thing.__qualname__}:{value}")
-        if isinstance(node, ast.Attribute) and node.attr in ("alarm", "setitimer", "SIGALRM"):
-            said = f"line {line}: signal.{node.attr} works on the main thread only; trainers call from others"
-            yield finding("lint/alarm", ERROR, said, "Declare Contract(timeout=...) instead.", key=node.attr)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval"):
-            said = f"line {line}: {node.func.id} in this process: a response can run code in the trainer"
-            yield finding("lint/exec", ERROR, said, "Run it in a sandbox: assay.CodeReward does.", key=node.func.id)
-
-
-def _is_broad(node: ast.ExceptHandler) -> bool:
-    names = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
-    return node.type is None or any(isinstance(n, ast.Name) and n.id in ("Exception", "BaseException") for n in names)
-
-
-def _swallowed(node: ast.ExceptHandler) -> str:
-    """What a handler puts in the place of an exception; empty where it raises, or returns None."""
-    if any(isinstance(n, ast.Raise) for n in ast.walk(node)):
         return ""
-    for n in ast.walk(node):
-        value = n.value if isinstance(n, ast.Return | ast.Assign) else None
-        if isinstance(value, ast.List) and value.elts:
-            value = value.elts[0]
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append" and n.args:
-            value = n.args[0]
-        if value is not None and _is_number(value):
-            return ast.unparse(value)
-    return ""
-
-
-def _is_number(value: ast.expr) -> bool:
-    if isinstance(value, ast.UnaryOp):
-        value = value.operand
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+    return f"{type(boundary.error).__name__}: {boundary.error}"

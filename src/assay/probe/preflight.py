@@ -20,9 +20,9 @@ from assay.load import load_reward
 from assay.probe.desk import ERROR, Desk
 from assay.probe.example import Example, rows_of
 from assay.probe.lints import changed, unpicklable
+from assay.probe.opening import builtin_rows
 from assay.probe.rule import Finding, Severity, finding
 from assay.probe.trainers import TRAINERS
-from assay.probe.trial import builtin_rows
 from assay.reward import RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
 

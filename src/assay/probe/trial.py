@@ -7,34 +7,28 @@ reads form only (length, tags) pays whatever has the form, and is told so once i
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
-from pathlib import Path
-from typing import Any
+from enum import Enum, IntEnum
+from functools import cached_property
 
-from assay.calling import ALIASES
-from assay.contract import Per
-from assay.engine import Engine, leaves, required_columns
+from assay.engine import Engine, leaves
 from assay.engine import score as score_rows
-from assay.errors import InputError
-from assay.probe.example import Example, candidates, marked, rows_of
-from assay.probe.rule import RULES, SLACK, Case, Expect, Finding, Rule, Severity, cases_of
-from assay.reward import RewardFunction, as_reward, call_of
+from assay.probe.example import Example, shuffled
+from assay.probe.rule import RULES, Case, Expect, Finding, Rule, Severity, cases_of
+from assay.reward import RewardFunction
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
 
-LIMIT = 4
-"""How many examples are tried, where nobody says."""
-PLAIN_TIMEOUT, ASYNC_TIMEOUT = 3.0, 120.0
-"""Seconds that one response may take, where the reward declares no deadline: a function's, and a judge's."""
-FEW = 4
-"""How many rows are scored first: where all of them time out, the rest would too."""
 TELLING = 0.05
 """Share of the scale by which the honest response must beat a wrong one, to be an example of anything."""
-MADE_UP_WINS = 0.25
-"""Share of the scale by which a response made from the gold must beat the rows' own to be taken in their place."""
+OF_THE_ANSWER = frozenset(
+    f"attack/{name}"
+    for name in ("gold", "enumeration", "hedge", "negation", "contradiction", "padded-mistake", "unclosed-think")
+) | {"distinction/answer"}
+"""Rules that only a reward can break which is told what the right answer is."""
+HANGS, FAILS = "it was not done", "the reward fails on it, so it is not scored"
+"""How a finding begins that is about no payment."""
 
 
 class Sense(IntEnum):
@@ -44,6 +38,14 @@ class Sense(IntEnum):
     WORDS = 1  # the right words in any order earn as much
     CONTENT = 2  # made-up or shuffled words earn less
     ANSWER = 3  # a wrong answer in the same form earns less
+
+
+class Company(Enum):
+    """What beside the response itself decides what it earns in a batch."""
+
+    NONE = "none"
+    ORDER = "order"  # where in the batch it stands
+    NEIGHBOURS = "neighbours"  # who else is in the batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,14 @@ class Trial:
     troubles: list[Finding] = field(default_factory=list[Finding])
     paid_form: Counter[str] = field(default_factory=Counter[str])
     """For a reward that reads form only: how many cases of which rule earn what the honest response does."""
+    runs: list[list[RewardOutput]] = field(default_factory=list[list[RewardOutput]])
+    """What the same responses earned again and again: in a worker, and last of all in this process."""
     spread: float = 0.0
     """How far the scores of one and the same response lay apart."""
     builtin: bool = False
     """Whether the examples are those that come along."""
+    company: Company = Company.NONE
+    """What of a batch decides beside the response; where anything does, each response is scored alone."""
     _grouped: bool = False
 
     @property
@@ -95,7 +101,17 @@ class Trial:
             return Sense.ANSWER
         if m.hollow is None or m.honest - m.hollow <= gap:
             return Sense.FORM
-        return Sense.WORDS if m.shuffled is None or m.honest - m.shuffled <= gap else Sense.CONTENT
+        return Sense.WORDS if m.shuffled is not None and m.honest - m.shuffled <= gap else Sense.CONTENT
+
+    @cached_property
+    def is_blind(self) -> bool:
+        """Whether the gold is not read: honest responses earn the same where another answer is the right one."""
+        known = [e for e in self.examples if e.gold is not None and e.wrong is not None]
+        outputs = self.score([(e, e.row_for(e.wrong or "")) for e in known])
+        slack = 2 * self.spread + 1e-9
+        return not any(
+            differ(o.reward, self.measured[e.number].honest, slack) for e, o in zip(known, outputs, strict=True)
+        )
 
     def cases(self, rules: Iterable[Rule] | None = None) -> list[Case]:
         """Every case of every rule, bound to this trial."""
@@ -107,16 +123,32 @@ class Trial:
             for case in cases_of(example, (r for r in chosen if example in first or not r.once))
         ]
 
-    def score(self, asked: Sequence[tuple[Example, Trajectory]]) -> list[RewardOutput]:
+    @property
+    def declares_noise(self) -> bool:
+        """Whether some part of the reward says that it may score the same response differently."""
+        return not all(leaf.contract.deterministic for leaf in leaves(self.reward))
+
+    def both_ways(self) -> list[Trajectory]:
+        """Honest and wrong responses side by side, so that a batch holds more than one value."""
+        return [
+            dataclasses.replace(e.row(text, text != e.honest), group=e.trajectory.group_id or f"example-{e.number}")
+            for e in self.examples
+            for text in (e.honest, e.mistaken or e.hollow)
+        ]
+
+    def score(self, asked: Sequence[tuple[Example, Trajectory]], engine: Engine | None = None) -> list[RewardOutput]:
         """Score rows of examples; where a reward sees groups, each beside its example's honest response."""
+        engine = engine or self.engine
         for i, (_, row) in enumerate(asked):
             row.group = f"probe-{i}"  # nobody is to be scored beside another attack
+        if self.company is not Company.NONE and not self._grouped:
+            return [score_rows(self.reward, [row], engine=engine)[0] for _, row in asked]
         if not self._grouped:
-            return score_rows(self.reward, [row for _, row in asked], engine=self.engine)
+            return score_rows(self.reward, [row for _, row in asked], engine=engine)
         pairs: list[Trajectory] = []
         for e, row in asked:
             pairs += [dataclasses.replace(e.row(e.honest), group=row.group), row]
-        return score_rows(self.reward, pairs, engine=self.engine)[1::2]
+        return score_rows(self.reward, pairs, engine=engine)[1::2]
 
     def judge(self, case: Case) -> Finding | None:
         """Score one case and say what is wrong with it, if anything is."""
@@ -131,8 +163,17 @@ class Trial:
         neutral = iter(outputs[len(cases) :])
         for case, output in zip(cases, outputs, strict=False):
             other = next(neutral) if case.beside else None
-            if found := self._verdict(case, output, other):
+            found = self._verdict(case, output, other)
+            if found and not (other and found.earned is not None and self._pays_its_words(case, found.earned)):
                 yield found
+
+    def _pays_its_words(self, case: Case, earned: float) -> bool:
+        """Whether the words of a text in any order earn as much: then it is they that pay, and not what it says."""
+        pairs = zip(case.beside, case.response, strict=False)
+        same = next((i for i, (a, b) in enumerate(pairs) if a != b), 0)
+        text = f"{case.response[:same]}{shuffled(case.response[same:])}"
+        (output,) = self.score([(case.example, case.example.row(text, worthless=True))])
+        return output.reward is not None and output.reward >= earned - self.slack
 
     def _verdict(self, case: Case, output: RewardOutput, beside: RewardOutput | None) -> Finding | None:
         if output.reward is None:
@@ -162,13 +203,13 @@ class Trial:
     def _is_same_to_it(self, case: Case) -> bool:
         """A reward of form may tell two spellings of an answer apart; white space should not matter to any."""
         if self.sense >= Sense.CONTENT:
-            return True
+            return case.rule.name != "equivalence/spelling" or self.sense is Sense.ANSWER or not self.is_blind
         return not self._grouped and case.response.split() == case.example.honest.split()
 
     def _below(self, case: Case, earned: float, m: Measured) -> Finding | None:
         said = f"it earns {earned:.3g}, the honest response {m.honest:.3g}"
         sense = self.sense
-        if sense < Sense.CONTENT:
+        if sense < Sense.CONTENT or (sense is Sense.CONTENT and case.rule.name in OF_THE_ANSWER and self.is_blind):
             self.paid_form[case.rule.name] += earned >= m.honest - self.slack
             return self._more_for_form(case, earned, m)
         floor = m.floor(sense)
@@ -194,10 +235,10 @@ class Trial:
         if output.outcome is Outcome.TIMEOUT:
             if all(leaf.contract.timeout is not None for leaf in leaves(self.reward)):
                 return None  # it was stopped at the deadline that it declares: as it should be
-            said = f"it was not done after {self.timeout:g} s, and the reward declares no deadline"
+            said = f"{HANGS} after {self.timeout:g} s, and the reward declares no deadline"
             return self._found(case, None, said, Severity.ERROR, "Declare Contract(timeout=...).")
         if output.outcome in FAILURES:
-            said = f"the reward fails on it, so it is not scored: {output.error[:200]}"
+            said = f"{FAILS}: {output.error[:200]}"
             return self._found(case, None, said, Severity.WARNING, "A policy can write this: read it without failing.")
         if case.rule.expect is Expect.SAME:
             return self._found(case, None, f"it is not scored: {output.error[:200]}")
@@ -209,7 +250,7 @@ class Trial:
         return Finding(
             case.rule.name,
             severity or case.rule.severity,
-            f"{case.rule.title}: {said}",
+            said if said.startswith((HANGS, FAILS)) else f"{case.rule.title}: {said}",
             fix or case.rule.fix,
             example=case.example.number,
             response=case.response,
@@ -226,137 +267,11 @@ def _excerpt(response: str, honest: str) -> str:
     return response if same < 60 else f"… {response[same - 30 :]}"
 
 
-def open_trial(
-    reward: Any, examples: Iterable[Any] | None = None, *, limit: int = LIMIT, timeout: float | None = None
-) -> Trial:
-    """Measure a reward on examples (rows as for `assay.score`; without any, on a few that come along)."""
-    reward = as_reward(reward)
-    own = rows_of(examples) if examples is not None else builtin_rows(reward)
-    if not own:
-        raise InputError("needed at least one example row; found none.")
-    waits = any(call_of(leaf).is_async for leaf in leaves(reward))
-    seconds = timeout if timeout is not None else ASYNC_TIMEOUT if waits else PLAIN_TIMEOUT
-    engine = Engine(timeout=seconds, quarantine=Path(tempfile.gettempdir()) / "assay-probe")
-    grouped = any(call_of(leaf).per is Per.GROUP for leaf in leaves(reward))
-    trial = Trial(reward, [], {}, own, [], engine, seconds, 1.0, SLACK, builtin=examples is None, _grouped=grouped)
-    few = score_rows(reward, own[:FEW], engine=engine)
-    if all(output.outcome is Outcome.TIMEOUT for output in few):
-        _give_up(trial, few[0].error)
-        return trial
-    trial.own_outputs = [*few, *score_rows(reward, own[FEW:], engine=engine)]
-    _choose_examples(trial, limit if examples is not None else len(own))
-    _measure(trial)
-    if examples is None:
-        trial.examples, trial.troubles = _telling(trial)[:limit], []
-        trial.measured = {e.number: trial.measured[e.number] for e in trial.examples}
-    return trial
+def values_of(outputs: Sequence[RewardOutput]) -> list[float | None]:
+    """The numbers of outputs, None where there is none."""
+    return [output.reward for output in outputs]
 
 
-def _give_up(trial: Trial, reason: str) -> None:
-    fix = "Give it more time with --timeout, or find what it waits for."
-    trial.troubles.append(Finding("example/timeout", Severity.ERROR, reason, fix, id="example/timeout"))
-
-
-def builtin_rows(reward: RewardFunction) -> list[Trajectory]:
-    """The examples that come along, as far as they have the columns that this reward needs."""
-    from assay.probe.examples import EXAMPLES
-
-    needed = {column for leaf in leaves(reward) for column in required_columns(leaf)}
-    called = needed & set(ALIASES["ground_truth"])  # the gold, as this reward calls it
-    rows = [Trajectory.of({**row, **{name: row.get("ground_truth") for name in called}}) for row in EXAMPLES]
-    fitting = [row for row in rows if all(row.get(column) is not None for column in needed)]
-    if not fitting:
-        raise InputError(
-            f"reward {reward.name!r} needs {sorted(needed)}, which the built-in examples do not have. "
-            f"Pass some rows of your data: assay check SPEC --examples rollouts.jsonl"
-        )
-    return fitting
-
-
-def _choose_examples(trial: Trial, limit: int) -> None:
-    """The honest response of each prompt: the best of its own rows, or one made from its gold where none is good."""
-    groups: dict[str, list[int]] = {}
-    for i, row in enumerate(trial.own_rows):
-        groups.setdefault(row.group_id, []).append(i)
-    chosen = list(groups.values())[:limit]
-    made = [
-        [Example(trial.own_rows[rows[0]]).row(text) for text in candidates(trial.own_rows[rows[0]])] for rows in chosen
-    ]
-    flat = score_rows(trial.reward, [row for rows in made for row in rows], engine=trial.engine) if any(made) else []
-    outputs = iter(flat)
-    known = [o.reward for o in (*trial.own_outputs, *flat) if o.reward is not None]
-    trial.scale = _scale(trial.reward, known)
-    for rows, mades in zip(chosen, made, strict=True):
-        synthetic = [(row, next(outputs)) for row in mades]
-        best = _honest([(trial.own_rows[i], trial.own_outputs[i]) for i in rows], synthetic, trial.scale)
-        if best is None:
-            first = rows[0]
-            reason = trial.own_outputs[first].error or "no response to it is scored"
-            trial.troubles.append(
-                Finding(
-                    "example/unscored",
-                    Severity.WARNING,
-                    f"this prompt is left out: {reason}",
-                    example=first + 1,
-                    id=f"example/unscored:{first}",
-                )
-            )
-        else:
-            trial.examples.append(Example(best, rows[0] + 1))
-
-
-def _honest(
-    own: list[tuple[Trajectory, RewardOutput]], made: list[tuple[Trajectory, RewardOutput]], scale: float
-) -> Trajectory | None:
-    said = [(t, o) for t, o in own if marked(t)]
-    if said:
-        own, made = said, []
-    own = [(t, o) for t, o in own if o.reward is not None and t.response.strip() and marked(t) is not False]
-    made = [(t, o) for t, o in made if o.reward is not None]
-    best, best_made = max(own, key=_paid, default=None), max(made, key=_paid, default=None)
-    if best is None or (best_made and _paid(best_made) - _paid(best) > MADE_UP_WINS * scale):
-        best = best_made
-    return best[0] if best else None
-
-
-def _paid(scored: tuple[Trajectory, RewardOutput]) -> float:
-    return scored[1].reward or 0.0
-
-
-def _scale(reward: RewardFunction, known: Sequence[float]) -> float:
-    declared = reward.contract.range
-    if declared is not None and declared[1] > declared[0]:
-        return declared[1] - declared[0]
-    return (max(known) - min(known) if known else 0.0) or max(map(abs, known), default=0.0) or 1.0
-
-
-def _measure(trial: Trial) -> None:
-    asked: list[tuple[Example, Trajectory]] = []
-    for e in trial.examples:
-        asked.append((e, e.row(e.honest)))
-        asked += [(e, e.row(text, worthless=True)) for text in (e.mistaken or "", e.hollow, e.shuffled)]
-    repeats = 2 if all(leaf.contract.deterministic for leaf in leaves(trial.reward)) else 3
-    runs = [trial.score(asked) for _ in range(repeats)] if asked else [[]]
-    spread = 0.0
-    for i, e in enumerate(list(trial.examples)):
-        columns = [[run[4 * i + j].reward for run in runs] for j in range(4)]
-        honest, *twins = [_mean(values) for values in columns]
-        if honest is None:
-            trial.examples.remove(e)
-            continue
-        scored = [v for v in columns[0] if v is not None]
-        spread = max(spread, max(scored) - min(scored))
-        mistaken = twins[0] if e.mistaken is not None else None
-        trial.measured[e.number] = Measured(honest, mistaken, twins[1], twins[2])
-    trial.spread = spread
-    trial.slack = SLACK * trial.scale + 2 * spread
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _telling(trial: Trial) -> list[Example]:
-    """The examples in the order of what they tell apart: those that the reward was made for come first."""
-    return sorted(trial.examples, key=lambda e: (-trial._sense(trial.measured[e.number]), e.number))
+def differ(a: float | None, b: float | None, slack: float) -> bool:
+    """Whether two rewards are not the same; one that is not scored differs from any number."""
+    return a is not b if a is None or b is None else abs(a - b) > slack

@@ -12,6 +12,8 @@ from assay.calling import missing_column
 from assay.contract import Contract
 from assay.errors import ConfigError, RewardError
 from assay.reward import RewardFunction
+from assay.text.denied import denied
+from assay.text.extract import THINKING, after_thinking
 from assay.text.normalize import common_subsequence, normalize, overlap
 from assay.types import RewardOutput, Trajectory
 
@@ -24,7 +26,8 @@ class ExactMatchReward(RewardFunction):
     """1 when the answer is the ground truth (or one of several), 0 when it is not.
 
     Case, width, spaces, punctuation and English articles do not count unless `normalized=False`; numbers keep their
-    points, signs and per cent. With `tag` the answer is what stands in the last `<tag>...</tag>`.
+    points, signs and per cent. With `tag` the answer is what stands in the last `<tag>...</tag>` outside the thought,
+    and "not <answer>4</answer>" gives none.
 
     Example:
         >>> rows = [{"response": "Paris.", "ground_truth": "paris"}, {"response": "Lyon", "ground_truth": "paris"}]
@@ -44,10 +47,15 @@ class ExactMatchReward(RewardFunction):
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         golds, answer = _golds(trajectory, self.name), _answer(trajectory.response, self.tag)
         if answer is None:
-            return RewardOutput(0.0, metadata={"answer": None, "why": f"no closed <{self.tag}>"})
+            return RewardOutput(0.0, metadata={"answer": None, "why": f"no closed <{self.tag}> that holds"})
         said = normalize(answer) if self.normalized else answer
-        matched = next((g for g in golds if said == (normalize(g) if self.normalized else g) and answer.strip()), None)
+        matched = next((g for g in golds if answer.strip() and self._is_same(answer, said, g)), None)
         return RewardOutput(float(matched is not None), metadata={"answer": answer[:200], "matched": matched})
+
+    def _is_same(self, answer: str, said: str, gold: str) -> bool:
+        if not self.normalized:
+            return answer == gold
+        return said == normalize(gold) if said else answer.strip() == gold.strip()  # "?" is not "!"
 
 
 @dataclass
@@ -131,11 +139,15 @@ def _golds(trajectory: Trajectory, name: str) -> list[str]:
 
 
 def _answer(response: str, tag: str) -> str | None:
+    """What the response gives as its answer: all of it, or the last closed tag that is not thought and not denied."""
     if not tag:
         return response
-    end = response.rfind(f"</{tag}>")
-    start = response.rfind(f"<{tag}>", 0, max(end, 0))
-    return response[start + len(tag) + 2 : end] if start >= 0 else None
+    text = response if tag in THINKING else after_thinking(response)
+    end = text.rfind(f"</{tag}>")
+    start = text.rfind(f"<{tag}>", 0, max(end, 0))
+    if start < 0 or denied(text, start, end + len(tag) + 3):
+        return None
+    return text[start + len(tag) + 2 : end]
 
 
 def _likeness(said: str, gold: str, name: str) -> float:

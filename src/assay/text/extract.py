@@ -65,6 +65,8 @@ _OTHER_MARKS = (
     ("channel|>", "<|channel|>analysis", "<|channel|>final<|message|>"),
 )
 """What is looked for first, then how reasoning begins and ends where it has no tag of its own."""
+THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad")
+"""The tags that hold what is thought and not said."""
 _OTHERS = (("thinking", "ing>"), ("reasoning", "ing>"), ("thought", "ught>"), ("scratchpad", "pad>"))
 
 

@@ -8,12 +8,39 @@ from collections import Counter
 
 from assay.text.measure import words
 
-# What has a meaning in an answer stays: a decimal point, a thousands comma, a minus, a percent sign, C++ and C#.
+# What has a meaning in an answer stays: a decimal point, a thousands comma, a sign, a ratio, a percent sign, C++ and
+# C#, and every symbol (≤ is not ≥, and one emoji is not another). Punctuation goes.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_MINUS = re.compile(r"(?<!\w)[\u2212\u2013\u2010-](?=[\d.])")
-_PUNCTUATION = re.compile(r"(?<!\d)[.,](?!\d)|(?<=\d)[.,](?!\d)|(?<!\d)[,](?=\d)|[^\w\s.,%#+<>=/^$€£¥&@*\u2212-]")
-_DASHES = re.compile(r"(?<=\w)[-\u2212/](?=[^\W\d])|-(?!\d)|\u2212(?!\d)")
+_SIGN = re.compile(r"(?<!\w)-(?=[\d.\\$({]|[^\W\d_](?![^\W\d_]))")
+_HYPHENS = re.compile(r"(?<=\w)[-/](?=[^\W\d])|(?<!\d )-(?!\d)")
+_PUNCTUATION = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|(?<![\w)])\*+(?=\S)|(?<=\S)\*+(?![\w(])|[!\"';?`~]")
+_DOT_FIRST = re.compile(r"(?<![\w.])\.(?=\d)")
+_BRACKETS = re.compile(r"[\\()\[\]{}]+")
+_FORMULA = re.compile(r"\$([^$\n]{1,500})\$(?!\d)")
 _ARTICLES = re.compile(r"(?<!\w)(?:an?|the)\s+(?=\w{2})")
+_RAISED = str.maketrans({**{c: f"^{i}" for i, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "^-"})
+_DIGIT_BEFORE_PART = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
+_MEANT = frozenset("‰‱′″§")
+
+
+class _Folded(dict[int, str | None]):
+    """What becomes of a character beyond ASCII; each is looked up in the Unicode tables once."""
+
+    def __missing__(self, code: int) -> str | None:
+        c = chr(code)
+        kind = unicodedata.category(c)
+        if kind == "Pd" or c == "\u2212":
+            found: str | None = "-"
+        elif c == "\u2044":
+            found = "/"
+        elif (kind[0] == "P" and c not in _MEANT) or kind == "Cf" or 0xFE00 <= code <= 0xFE0F:
+            found = None
+        else:
+            found = c
+        return self.setdefault(code, found)
+
+
+_FOLDED = _Folded({code: chr(code) for code in range(128)})
 
 
 def normalize(text: str, articles: bool = False) -> str:
@@ -22,15 +49,20 @@ def normalize(text: str, articles: bool = False) -> str:
     `articles` keeps English articles; by default they are dropped where a word follows, so that the choice "A" stays.
 
     Example:
-        >>> [normalize(t) for t in ("The  Eiffel Tower.", "1,000", "-3.5 %", "A", "don't!")]
-        ['eiffel tower', '1000', '-3.5 %', 'a', 'dont']
+        >>> [normalize(t) for t in ("The  Eiffel Tower.", "1,000", "-3.5 %", "A", "don't!", "10²", "**x ≤ 3**")]
+        ['eiffel tower', '1000', '-3.5 %', 'a', 'dont', '10^2', 'x ≤ 3']
     """
-    text = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-    text = _MINUS.sub("-", _THOUSANDS.sub("", text))
-    text = _PUNCTUATION.sub("", _DASHES.sub(" ", text))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _DIGIT_BEFORE_PART.sub(" ", text.translate(_RAISED))).translate(_FOLDED)
+    text = _THOUSANDS.sub("", text.casefold())
+    if "$" in text:
+        text = _FORMULA.sub(r"\1", text)
+    if "-" in text or "/" in text:
+        text = _HYPHENS.sub(" ", _SIGN.sub("\u2212", text)).replace("\u2212", "-")
+    text = _BRACKETS.sub(" ", _PUNCTUATION.sub("", _DOT_FIRST.sub("0.", text)))
     if not articles:
         text = _ARTICLES.sub("", text)
-    return " ".join(text.split())
+    return " ".join(text.split()).replace("- ", "-")
 
 
 def overlap(said: str, gold: str) -> tuple[float, float, float]:
