@@ -176,7 +176,9 @@ def code_of(obj: Any) -> str:
     if obj in _reading.now:  # what it names leads back to it
         return str(obj.__qualname__)
     # read from within another's code, a hash may leave that other out: it is not one to remember
-    read = _code_of.__wrapped__ if _reading.now else _code_of
+    # and in a notebook or script the next line may change what the code names
+    fixed = not _reading.now and getattr(obj, "__module__", "") not in ("__main__", "__mp_main__")
+    read = _code_of if fixed else _code_of.__wrapped__
     _reading.now.append(obj)
     try:
         return read(obj)

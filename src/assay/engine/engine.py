@@ -25,8 +25,9 @@ from assay.engine.leaf import Leaf, context_of, pause
 from assay.engine.remote import Order, can_be_halved, halves, read, tasks_of
 from assay.engine.staff import Staff, Terms
 from assay.engine.work import Work
+from assay.errors import InfraError
 from assay.loop import aside
-from assay.pool import Pool, Quarantine, default_folder
+from assay.pool import Death, Pool, Quarantine, default_folder
 from assay.reward import RewardFunction, as_reward, call_of
 from assay.types import FAILURES, Outcome, RewardOutput, Trajectory, trajectories_of
 
@@ -78,9 +79,9 @@ class Engine:
         self, reward: RewardFunction, trajectories: Sequence[Trajectory], step: int | None, context: Any, known: Answers
     ) -> list[RewardOutput]:
         """The same, without asking for what is known already."""
-        pool, legs = self._staff.hire(leaves(reward), self.terms, self.inherit)
-        call = _Call(self, pool, legs, step, context, known, self.needs_loop(reward))
-        return await call.score(reward, trajectories)
+        with self._staff.hired(leaves(reward), self.terms, self.inherit) as (pool, legs):
+            call = _Call(self, pool, legs, step, context, known, self.needs_loop(reward))
+            return await call.score(reward, trajectories)
 
     async def rescore(
         self,
@@ -307,7 +308,12 @@ class _Call:
         """Run orders in the pool. A batch of many rows that killed its worker is halved, to find the row that did."""
         assert self.pool is not None
         tasks = tasks_of(orders, batch.trajectories, self.step)
-        await asyncio.wrap_future(self.pool.run([task for task, _ in tasks]))
+        try:
+            await asyncio.wrap_future(self.pool.run([task for task, _ in tasks]))
+        except InfraError as error:  # the pool could not go on: what it has answered stands
+            for task, _ in tasks:
+                for leg in task.left:
+                    task.replies[leg] = Death("infra", str(error))
         replies = {id(order): task.replies[order.leg] for task, together in tasks for order in together}
         split_up = [o for o in orders if can_be_halved(o, replies[id(o)])]
         parts = await self._deliver([part for o in split_up for part in halves(o)], batch) if split_up else []

@@ -15,13 +15,17 @@ from typing import Any, Final
 from assay.contract import Per
 from assay.engine.boundary import Boundary, NeedsLoop
 from assay.engine.leaf import Leaf, context_of
+from assay.errors import WrongOutput
 from assay.loop import drive, run
 from assay.pool import Death, Quarantine, Task
 from assay.returned import failure
 from assay.reward import RewardFunction, call_of
 from assay.types import Outcome, RewardOutput, Trajectory
 
+_loads: Final = pickle.loads  # bound here, for a reward may write over it
 FACTORY: Final = "assay.engine.remote:handler"
+MOST_SAID: Final = 64 << 20
+"""Bytes of the outputs of one call that a worker sends."""
 in_worker = False
 """Whether this process is one of our workers: rewards called in here start no workers of their own."""
 
@@ -38,7 +42,7 @@ def handler(rewards: Sequence[RewardFunction]) -> Callable[[bytes, int], bytes]:
     logged: list[tuple[str, str, Any]] = []
 
     def handle(payload: bytes, leg: int) -> bytes:
-        rows, step = pickle.loads(payload)  # noqa: S301  (our own parent wrote it)
+        rows, step = _loads(payload)
         if step not in contexts:
             contexts.clear()
             contexts[step] = context_of(step, _noting(logged))
@@ -48,7 +52,14 @@ def handler(rewards: Sequence[RewardFunction]) -> Callable[[bytes, int], bytes]:
         except NeedsLoop:
             outputs = run(leaf.score())
         with (boundary := Boundary()):
-            return encode(outputs, logged)
+            said = encode(outputs, logged)
+            if len(said) <= MOST_SAID:
+                return said
+            logged.clear()
+            raise WrongOutput(
+                f"reward {rewards[leg].name!r} returned outputs of {len(said):,} bytes; needed at most {MOST_SAID:,}. "
+                f"Put less into their metadata."
+            )
         return encode([failure(boundary.error, rewards[leg].name) for _ in outputs])
 
     return handle

@@ -7,7 +7,8 @@ import os
 import platform
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,7 @@ from assay.pool import Limits, Pool, cores, default_memory_mb, pack
 from assay.reward import RewardFunction, call_of
 
 _MOST_POOLS: Final = 4
-"""Pools that are kept warm at once; the one that was not used for longest is closed first."""
+"""Pools that are kept warm at once; of those that nobody uses, the one that rested longest is closed first."""
 
 _LINUX: Final = platform.system() == "Linux"
 """Workers are watched and ended by means that only Linux has (pidfd, PR_SET_PDEATHSIG, /proc)."""
@@ -73,30 +74,44 @@ class Staff:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _owner: int = field(default_factory=os.getpid)
 
-    def hire(
+    @contextmanager
+    def hired(
         self, rewards: Iterable[RewardFunction], terms: Terms, inherit: bool = False
-    ) -> tuple[Pool | None, dict[int, int]]:
-        """The pool for these rewards, and the number in it of each by its id. What cannot be sent raises here."""
+    ) -> Generator[tuple[Pool | None, dict[int, int]]]:
+        """The pool for these rewards, and the number in it of each by its id. What cannot be sent raises here.
+
+        While it is hired it is not closed to make room for another.
+        """
         chosen: dict[int, RewardFunction] = {id(r): r for r in rewards if terms.remote(r)}
         if not chosen:
-            return None, {}
-        own = list(chosen.values())
+            yield None, {}
+            return
+        pool = self._hire(list(chosen.values()), terms, inherit)
+        try:
+            yield pool, {reward: leg for leg, reward in enumerate(chosen)}
+        finally:
+            with self._lock:
+                pool.hired -= 1
+
+    def _hire(self, own: list[RewardFunction], terms: Terms, inherit: bool) -> Pool:
         parcel = pack(own, [reward.name for reward in own], inherit)
         limits = _limits(own, terms)
         key = f"{parcel.key}:{limits}"
+        if self._owner != os.getpid():  # a forked child: its parent's pools are not its own, and its lock may be held
+            self.pools, self._lock, self._owner = OrderedDict(), threading.Lock(), os.getpid()
         with self._lock:
-            if self._owner != os.getpid():  # a forked child: its parent's pools are not its own
-                self.pools, self._owner = OrderedDict(), os.getpid()
             pool = self.pools.get(key)
             if pool is None or not pool.usable:
                 pool = Pool(parcel, FACTORY, limits)
                 log.info("%s", "; ".join(f"{r.name}: {terms.why(r)}" for r in own))
+            pool.hired += 1
             self.pools[key] = pool
             self.pools.move_to_end(key)
-            gone = [self.pools.popitem(last=False)[1] for _ in range(len(self.pools) - _MOST_POOLS)]
+            idle = [k for k, other in self.pools.items() if not other.hired]
+            gone = [self.pools.pop(k) for k in idle[: max(0, len(self.pools) - _MOST_POOLS)]]
         for old in gone:
             old.close()
-        return pool, {reward: leg for leg, reward in enumerate(chosen)}
+        return pool
 
     def close(self) -> None:
         """End every worker process."""

@@ -21,6 +21,8 @@ class Feeder:
 
     def __init__(self) -> None:
         self.queue: deque[Task] = deque()
+        self.suspects: deque[Task] = deque()
+        """Rows that were running when something ended that any of them may have ended. Only one is out at a time."""
         self.tickets = 0
         self.seconds, self.count = 0.0, 0.0
 
@@ -28,17 +30,27 @@ class Feeder:
         """A worker has taken so many seconds for so many rows; what was long ago counts less."""
         self.seconds, self.count = self.seconds * 0.9 + seconds, self.count * 0.9 + count
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.queue.clear()
+        self.suspects.clear()
+
     def drop(self, gone: set[int]) -> None:
         """Forget tasks, by their ids."""
         self.queue = deque(task for task in self.queue if id(task) not in gone)
+        self.suspects = deque(task for task in self.suspects if id(task) not in gone)
 
     def put_back(self, tasks: Sequence[Task]) -> None:
         """Tasks whose worker is gone come first, in their order."""
-        self.queue.extendleft(reversed([task for task in tasks if task.left]))
+        self.suspects.extend(task for task in tasks if task.left and task.tries)
+        self.queue.extendleft(reversed([task for task in tasks if task.left and not task.tries]))
 
     def feed(self, hands: Sequence[Hand]) -> list[Hand]:
         """Give every worker what it wants; returns those whose socket is full."""
         full: list[Hand] = []
+        out = any(task.tries for hand in hands for task in hand.sent.values())
+        if self.suspects and not out:
+            self.queue.appendleft(self.suspects.popleft())
         for hand in sorted(hands, key=lambda h: len(h.sent)):
             if not self.queue:
                 break

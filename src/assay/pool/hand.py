@@ -73,6 +73,8 @@ class Hand:
         self.sent: dict[int, Task] = {}
         self.bytes_out = 0
         self.retired = False
+        self.asked = self.quiet_since = time.monotonic()
+        self.done = -1
         self.doom: tuple[int, int, Death] | None = None
         self.tail = b""
         self._in = bytearray()
@@ -176,6 +178,21 @@ class Hand:
             return importing + IMPORT_GRACE
         return None if limit is None else started + limit
 
+    def stuck(self, now: float, patience: float) -> bool:
+        """Whether it has rows, runs none, and has come no further for so many seconds."""
+        done = self.page.worked[1]
+        if not self.pid or not self.sent or self.page.started or done != self.done:
+            self.done, self.quiet_since = done, now
+        return now - self.quiet_since > patience
+
+    def children(self) -> int:
+        """How many processes it has started that still run."""
+        try:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children", "rb") as file:
+                return file.read().count(b" ")
+        except OSError:
+            return 0
+
     def resident_mb(self) -> float:
         """The memory it holds."""
         return resident_kb(self.pid) / 1024 if self.pid else 0.0
@@ -193,7 +210,11 @@ class Hand:
         return False
 
     def kill(self) -> None:
-        """End it with SIGKILL; the nursery ends the rest of its process group."""
+        """End it and its process group with SIGKILL; the nursery ends what left the group."""
+        if self.watch >= 0:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(self.watch, 0)  # it is not reaped yet, so its number is nobody else's
+                os.killpg(self.pid, signal.SIGKILL)
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

@@ -25,6 +25,8 @@ class Home:
     control: socket.socket
     pid: int
     process: subprocess.Popen[bytes] | None
+    ready: float = 0.0
+    """Since when it has the rewards loaded; 0 before."""
 
     def tell(self, fds: list[int] | None = None, **message: object) -> bool:
         """Say something to the nursery; False where it is gone."""
@@ -34,16 +36,28 @@ class Home:
             return False
         return True
 
+    def nudge(self) -> None:
+        """Let it go on, should somebody have stopped it."""
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it, and with it all its workers."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self._gone():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
     def close(self) -> None:
         """End it and all its workers, and wait until that is so."""
+        self.nudge()
         self.tell(bye=True)
         self.control.close()
         deadline = time.monotonic() + 6.0
         while time.monotonic() < deadline and not self._gone():
             time.sleep(0.002)
-        if not self._gone():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+        self.kill()
 
     def _gone(self) -> bool:
         if self.process is not None:

@@ -16,7 +16,7 @@ BUFFER: Final = 1 << 18
 """Bytes of replies that wait on the page before they are sent."""
 
 _FIELDS: Final = 64
-_STARTED, _NUMBER, _LEG, _WRITTEN, _IMPORTING, _SECONDS, _DONE = range(7)
+_STARTED, _NUMBER, _LEG, _WRITTEN, _IMPORTING, _SECONDS, _DONE, _STRAY = range(8)
 HEADER: Final = struct.Struct("<IIH")
 """Of one reply: how many bytes follow, for which ticket, for which leg."""
 
@@ -46,9 +46,14 @@ class Page:
         """The ticket and the leg of the row that runs, or ran last."""
         return int(self.fields[_NUMBER]), int(self.fields[_LEG])
 
-    def start(self, number: int, leg: int, now: float) -> None:
+    @property
+    def stray(self) -> bool:
+        """Whether threads of earlier rows were running when this row began."""
+        return self.fields[_STRAY] > 0
+
+    def start(self, number: int, leg: int, stray: int, now: float) -> None:
         """Mark that a row begins."""
-        self.fields[_NUMBER], self.fields[_LEG] = number, leg
+        self.fields[_NUMBER], self.fields[_LEG], self.fields[_STRAY] = number, leg, stray
         self.fields[_STARTED] = now
 
     def finish(self, now: float) -> None:

@@ -24,6 +24,9 @@ from assay.errors import ConfigError
 
 _DEPTH = 5
 """How deep the attribute that cannot be sent is looked for."""
+_TABLES = (list, tuple, dict, set, frozenset)
+_MOST_TOLD = 1000
+"""Items of a global list or table that are looked at; a larger one is told apart by what object it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ def pack(objects: Sequence[Any], names: Sequence[str], inherit: bool = False) ->
             return Parcel(repr([id(o) for o in objects]), None, {}, tuple(objects), tuple(objects))
         raise _cannot_be_sent(objects, names, error) from error
     data = file.getvalue()
-    key = hashlib.sha256(data + repr([id(o) for o in packer.named]).encode()).hexdigest()
+    told = repr(([id(o) for o in packer.named], packer.globals)).encode("utf-8", "backslashreplace")
+    key = hashlib.sha256(data + told).hexdigest()
     return Parcel(key, None if packer.local else data, packer.modules, tuple(objects), tuple(packer.named))
 
 
@@ -99,6 +103,7 @@ class _Packer(pickle.Pickler):
         self.local = False
         self.modules: dict[str, str] = {}
         self.named: list[Any] = []
+        self.globals: list[tuple[str, str]] = []
 
     def reducer_override(self, obj: Any) -> Any:
         if not isinstance(obj, types.FunctionType | type):
@@ -116,7 +121,37 @@ class _Packer(pickle.Pickler):
         held: tuple[Any, ...] = ()
         if isinstance(obj, types.FunctionType):  # what it closes over goes the same way, so that it is looked at too
             held = (obj.__defaults__, obj.__kwdefaults__, *_cells(obj))
+            self._note_globals(obj)
         return _stand_in, (obj.__qualname__, held)
+
+    def _note_globals(self, fn: types.FunctionType) -> None:
+        """What a function that lives here names: a notebook's next cell may change it, and workers have the old one."""
+        for name in _names_in(fn.__code__):
+            value = fn.__globals__.get(name)
+            if value is None or isinstance(value, bool | int | float | str | bytes):
+                self.globals.append((name, repr(value)))
+            elif (
+                isinstance(value, list | tuple | dict | set | frozenset) and len(cast("list[Any]", value)) <= _MOST_TOLD
+            ):
+                self.globals.append((name, _told(value)))
+            elif isinstance(value, types.FunctionType) and value.__globals__ is fn.__globals__:
+                if not any(value is known for known in self.named):
+                    self.named.append(value)
+                    self._note_globals(value)
+            elif not isinstance(value, types.ModuleType | type):
+                self.named.append(value)  # told apart by its identity
+
+
+def _told(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001  (something in it cannot say what it is)
+        return f"{id(value)}: {type(error).__name__}"
+
+
+def _names_in(code: types.CodeType) -> list[str]:
+    inner = [name for c in code.co_consts if isinstance(c, types.CodeType) for name in _names_in(c)]
+    return [*code.co_names, *inner]
 
 
 def _stand_in(name: str, held: tuple[Any, ...]) -> str:

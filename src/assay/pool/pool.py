@@ -22,6 +22,7 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any
 
+from assay.errors import InfraError
 from assay.pool.hand import Task
 from assay.pool.parcel import Parcel
 from assay.pool.supervisor import Supervisor
@@ -43,14 +44,17 @@ class Pool:
     def __init__(self, parcel: Parcel, factory: str, limits: Limits) -> None:
         self.parcel, self.limits = parcel, limits
         self.owner = os.getpid()
+        self.hired = 0
+        """How many calls use it at this moment; kept by who hands it out."""
         self._supervisor = Supervisor(parcel, factory, limits.size, limits.memory_mb, limits.hard)
         threading.Thread(target=self._supervisor.run, name="assay-pool", daemon=True).start()
         _open.add(self)
 
     @property
     def usable(self) -> bool:
-        """Whether it can take work: not in a child that this process forked, and not after it was closed."""
-        return self.owner == os.getpid() and not self._supervisor.closing
+        """Whether it can take work: not in a child that this process forked, not after it was closed or gave up."""
+        own = self.owner == os.getpid() and not self._supervisor.closing
+        return own and not isinstance(self._supervisor.error, InfraError)
 
     def run(self, tasks: Sequence[Task]) -> Future[None]:
         """Run tasks; the future is done when every leg of every one is settled. Cancelling it stops them."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from assay.errors import ConfigError, InfraError
 from assay.pool.feeder import MOST_AHEAD, Feeder
-from assay.pool.hand import Death, Hand, Task, how_it_ended
+from assay.pool.hand import IMPORT_GRACE, Death, Hand, Task, how_it_ended
 from assay.pool.home import Home, open_home
 from assay.pool.nursery import MESSAGE
 from assay.pool.parcel import Parcel
@@ -30,6 +30,15 @@ MOST_TRIES: Final = 2
 """How often a row is begun that was not seen to be the reason for what happened."""
 MOST_FAILED_BIRTHS: Final = 8
 """Workers in a row that end before they finish anything: then the pool gives up, and says why."""
+
+MOST_CHILDREN: Final = 200
+"""Processes that a worker may have started and that still run."""
+STUCK: Final = 10.0
+"""Seconds that a worker may need from one row to the next."""
+NUDGE: Final = 1.0
+"""How often a nursery is told to go on, in seconds: a reward may have stopped it."""
+LOAD_GRACE: Final = 900.0
+"""Seconds that loading the rewards may take."""
 
 Failed = Callable[[Exception], None]
 
@@ -48,7 +57,7 @@ class Supervisor:
         self.home: Home | None = None
         self.births = self.printed = self.fruitless = 0
         self.imported: set[str] = set()
-        self.next_look = 0.0
+        self.next_look = self.next_nudge = 0.0
         self._inbox: deque[Callable[[], None]] = deque()
         self._ears, self._mouth = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._poll = select.epoll()
@@ -118,7 +127,7 @@ class Supervisor:
         os.close(self._ears)
 
     def _fail_all(self, error: Exception) -> None:
-        self.feeder.queue.clear()
+        self.feeder.clear()
         jobs, self.jobs = self.jobs, {}
         for _, failed in jobs.values():
             failed(error)
@@ -182,6 +191,8 @@ class Supervisor:
         elif "died" in said:
             if (hand := self.hands.get(said["died"])) is not None:
                 self._bury(hand, said["status"])
+        elif "ready" in said:
+            self.home.ready = time.monotonic()
         elif "failed" in said:
             self._give_up(ConfigError(f"the rewards cannot be loaded in a worker process: {said['failed']}"))
 
@@ -254,7 +265,8 @@ class Supervisor:
             said = hand.tail.decode(errors="replace").strip()
             took = time.monotonic() - hand.page.started
             death = Death("died", f"it ended its worker process: {how_it_ended(status)}. {said}".strip(), took)
-            if status is None and (task := hand.sent.get(number)):
+            # nobody knows who it was: a row that ran elsewhere, or a thread that an earlier row has left
+            if (status is None or hand.page.stray) and (task := hand.sent.get(number)):
                 task.tries += 1
                 if task.tries < MOST_TRIES:
                     return False
@@ -333,20 +345,42 @@ class Supervisor:
                 self._execute(hand, number, leg, Death("timeout", "", took))
         if now >= self.next_look:
             self.next_look = now + TICK
-            self._look_at_memory()
+            self._look_at_size()
             self._take_back(now)
+            self._look_for_the_stuck(now)
 
     def _execute(self, hand: Hand, number: int, leg: int, death: Death) -> None:
         if hand.held(number, leg):
             hand.doom = (number, leg, death)
             self._replace(hand)
 
-    def _look_at_memory(self) -> None:
+    def _look_at_size(self) -> None:
         for hand in list(self.hands.values()):
-            if hand.sent and hand.doom is None and hand.page.started and (mb := hand.resident_mb()) > self.memory_mb:
-                number, leg = hand.page.running
-                reason = f"its worker held {mb:.0f} MB, above the limit of {self.memory_mb} MB"
-                self._execute(hand, number, leg, Death("memory", reason, time.monotonic() - hand.page.started))
+            if not hand.sent or hand.doom is not None or not hand.page.started:
+                continue
+            if (mb := hand.resident_mb()) > self.memory_mb:
+                kind, reason = "memory", f"its worker held {mb:.0f} MB, above the limit of {self.memory_mb} MB"
+            elif (count := hand.children()) > MOST_CHILDREN:
+                kind, reason = "died", f"its worker had started {count} processes, above the limit of {MOST_CHILDREN}"
+            else:
+                continue
+            number, leg = hand.page.running
+            self._execute(hand, number, leg, Death(kind, reason, time.monotonic() - hand.page.started))
+
+    def _look_for_the_stuck(self, now: float) -> None:
+        """What neither the deadline of a row nor the end of a process would tell of."""
+        if self.home is None:
+            return
+        for hand in list(self.hands.values()):
+            if hand.stuck(now, STUCK):  # between two rows: a destructor, a signal handler, a thread in C
+                hand.kill()
+        unborn = [hand.asked for hand in self.hands.values() if not hand.pid]
+        if now >= self.next_nudge:
+            self.next_nudge = now + NUDGE
+            self.home.nudge()
+            patience = IMPORT_GRACE if self.home.ready else LOAD_GRACE
+            if unborn and now - max(min(unborn), self.home.ready) > patience:
+                self.home.kill()
 
     def _take_back(self, now: float) -> None:
         idle = sum(1 for hand in self.hands.values() if not hand.sent and not hand.retired)

@@ -14,11 +14,15 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Final
 
 from assay.pool.page import HEADER, Page
+from assay.pool.tidy import MOST_THREADS, Surroundings, new_stream
+
+# bound here, for a reward may write over them where they come from
+_getpid, _exit, _read, _poll = os.getpid, os._exit, os.read, select.poll
 
 SEND_EVERY: Final = 0.008
 """Seconds of work after which replies are sent to the parent, so that it can keep the worker fed."""
@@ -42,9 +46,10 @@ class Worker:
         self.buffer = bytearray()
         self.items: dict[int, bytes] = {}
         self.pid = os.getpid()
+        self.surroundings = Surroundings()
         self.peak_kb = self.base_kb = _peak_kb()
         self.retire_kb = memory_mb * 1024 * 4 // 5
-        self.last_sent = time.monotonic()
+        self.last_sent = monotonic()
         self.retiring = False
         self.imports = _Imports(page)
 
@@ -61,12 +66,15 @@ class Worker:
 
     def _score(self, handler: Handler, number: int, item: bytes) -> None:
         legs, payload = item[1 : 1 + item[0]], item[1 + item[0] :]
-        page, clock = self.page, time.monotonic
+        page, clock, around = self.page, monotonic, self.surroundings
         for leg in legs:
-            page.start(number, leg, clock())
+            page.start(number, leg, around.stray_threads(), clock())
             reply = handler(payload, leg)
-            if os.getpid() != self.pid:  # the reward forked, and this is its child: it has no business here
-                os._exit(0)
+            if _getpid() != self.pid:  # the reward forked, and this is its child: it has no business here
+                _exit(0)
+            if self.imports.names:
+                around.learn()
+            around.put_back()
             self._reply(number, leg, reply)
             page.finish(clock())
         if self.imports.names:
@@ -86,12 +94,12 @@ class Worker:
         if pending := self.page.pending():
             self.rows.sendall(pending)
             self.page.sent()
-        self.last_sent = time.monotonic()
+        self.last_sent = monotonic()
 
     def _ticket(self) -> int | None:
         while True:
             try:
-                ticket = os.read(self.tickets, TICKET.size)
+                ticket = _read(self.tickets, TICKET.size)
             except BlockingIOError:
                 self._send()
                 if not self._wait():
@@ -100,7 +108,7 @@ class Worker:
             return TICKET.unpack(ticket)[0] if ticket else None
 
     def _wait(self) -> bool:
-        poll = select.poll()
+        poll = _poll()
         poll.register(self.tickets, select.POLLIN)
         poll.register(self.rows, select.POLLIN)
         for fd, event in poll.poll():
@@ -132,7 +140,9 @@ class Worker:
         return bool(data)
 
     def _worn_out(self) -> bool:
-        """Whether it holds so much memory that the next row might not fit: what leaks is replaced in time."""
+        """Whether it holds so much that the next row might not fit: what leaks is replaced in time."""
+        if self.surroundings.stray_threads() > MOST_THREADS:
+            return True
         peak = _peak_kb()
         if peak <= max(self.retire_kb, self.peak_kb):
             return False
@@ -156,13 +166,13 @@ class _Imports:
         if self.depth or name in sys.modules:
             return self.find(name, import_)
         self.depth += 1
-        self.page.import_began(time.monotonic())
+        self.page.import_began(monotonic())
         try:
             module = self.find(name, import_)
             self.names.append(name)
             return module
         finally:
-            self.page.import_ended(time.monotonic())
+            self.page.import_ended(monotonic())
             self.depth -= 1
 
     def take(self) -> list[str]:
@@ -189,9 +199,7 @@ def _quiet(out: int) -> None:
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
-    # new objects: the parent's may hold half a line that is not ours to print, or be a notebook's
-    sys.stdout = open(1, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
-    sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
+    sys.stdout, sys.stderr = new_stream(1), new_stream(2)
 
 
 def _limit_memory(memory_mb: int) -> None:
