@@ -15,6 +15,7 @@ from assay import (
     Curriculum,
     Gate,
     InfraError,
+    LengthReward,
     Linear,
     Normalize,
     RewardFunction,
@@ -279,3 +280,21 @@ def test_ranges_follow_from_the_parts():
     assert CompositeReward([(number, 0.5)]).contract.range is None
     assert Gate(Unit(), Unit(), otherwise=-1.0).contract.range == (-1.0, 1.0)
     assert Shaped(Unit(), Unit(), 0.2).contract.range == (-0.2, 1.2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "grouped"),
+    [
+        ({}, False),
+        ({"lazy": True}, False),
+        ({"lazy": "group"}, True),
+        ({"on_missing": "drop_group"}, True),
+        ({"on_missing": "impute"}, True),
+        ({"on_missing": "skip"}, False),
+    ],
+)
+def test_a_composite_that_looks_at_the_group_says_so(settings, grouped):
+    # where a trainer hands over a part of a group, such a composite must be refused or be given the rest
+    from assay.engine import needs_groups
+
+    assert needs_groups(CompositeReward([(LengthReward(3), 1.0)], **settings)) is grouped

@@ -101,7 +101,7 @@ class RunWriter:
     def write(self, rows: Sequence[Row], outputs: Sequence[RewardOutput]) -> None:
         """Write one part: rows and their outputs, in order."""
         records = [self._record(row, output) for row, output in zip(rows, outputs, strict=True)]
-        if self.reward is not None and (states := _states(self.reward)):
+        if self.reward is not None and (states := states_of(self.reward)):
             _write(self.parts / f"{self._part:08d}.state.json", json.dumps(states))
         self._write_part(self.parts / f"{self._part:08d}-{len(records)}{self.path.suffix}", records)
         self._part += 1
@@ -193,13 +193,13 @@ def _numbered(part: Path) -> tuple[int, int]:
     return int(number), int(rows)
 
 
-def _states(reward: RewardFunction, path: str = "") -> dict[str, Any]:
+def states_of(reward: RewardFunction, path: str = "") -> dict[str, Any]:
     """What the parts of a reward have to remember from one batch to the next, by path."""
     found: dict[str, Any] = {}
     if callable(save := getattr(reward, "state_dict", None)):
         found[path] = save()
     for name, child in getattr(reward, "children", {}).items():
-        found.update(_states(child, f"{path}/{name}"))
+        found.update(states_of(child, f"{path}/{name}"))
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,15 +99,18 @@ class Rollouts:
             raise InputError(f"{where} holds no rows; needed one JSON object a line.{first}")
 
 
-def chunks(rows: Iterable[Row], size: int) -> Iterator[list[tuple[Row, Trajectory]]]:
-    """Rows with their trajectories, about `size` at a time; neighbours of one group stay together."""
+def chunks(rows: Iterable[Row], size: int | Callable[[], int]) -> Iterator[list[tuple[Row, Trajectory]]]:
+    """Rows with their trajectories, about `size` at a time (asked anew for each chunk); groups' neighbours stay
+    together."""
     chunk: list[tuple[Row, Trajectory]] = []
+    ask = size if callable(size) else lambda: size
+    most = ask()
     for row in rows:
         t = Trajectory.of(row)
-        full = len(chunk) >= size and (len(chunk) >= 8 * size or t.group_id != chunk[-1][1].group_id)
+        full = len(chunk) >= most and (len(chunk) >= 8 * most or t.group_id != chunk[-1][1].group_id)
         if full:
             yield chunk
-            chunk = []
+            chunk, most = [], ask()
         chunk.append((row, t))
     if chunk:
         yield chunk

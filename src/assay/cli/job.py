@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,18 +12,36 @@ from typing import Any
 
 from assay.analyze.tally import Tally
 from assay.cli.progress import Counted
-from assay.engine import Engine, check_columns, leaves, rescore
+from assay.contract import Per
+from assay.engine import Engine, check_columns, leaves, needs_groups, rescore
 from assay.engine import score as score_rows
 from assay.errors import OUTCOME_ERRORS, ConfigError
-from assay.record import RunWriter
+from assay.record import RunWriter, states_of
 from assay.report.terminal import console, summary
-from assay.reward import RewardFunction
+from assay.reward import RewardFunction, call_of
 from assay.rollouts import Rollouts, Row, chunks
 from assay.types import FAILURES, RewardOutput, Trajectory
 
 CHUNK = 2048
 CHUNK_OF_DEAR_ROWS = 256
 """What a kill at the wrong moment costs, where a row is dear."""
+SECONDS = 1.0
+"""About how long a chunk may take where its size changes no number: progress is seen, and Ctrl-C costs no more."""
+
+
+@dataclass
+class Pace:
+    """How many rows the next chunk has: so many as take about a second, told by the chunk before."""
+
+    rows: int = 64
+
+    def __call__(self) -> int:
+        return self.rows
+
+    def took(self, rows: int, seconds: float) -> None:
+        """So many rows took so long."""
+        fitting = int(rows * SECONDS / max(seconds, 1e-9))
+        self.rows = max(8, min(CHUNK, 4 * self.rows, fitting))
 
 
 @dataclass
@@ -37,15 +56,25 @@ class Job:
 
     def run(self, progress: Counted, skip: int = 0) -> Iterator[tuple[list[Row], list[RewardOutput]]]:
         """Score chunk by chunk; the first `skip` rows were scored before."""
-        dear = self.engine.needs_loop(self.reward) or any(leaf.contract.cost > 0 for leaf in leaves(self.reward))
-        for n, chunk in enumerate(chunks(islice(self.rollouts, skip, None), CHUNK_OF_DEAR_ROWS if dear else CHUNK)):
+        size = self._size()
+        for n, chunk in enumerate(chunks(islice(self.rollouts, skip, None), size)):
+            started = time.perf_counter()
             rows, trajectories = [row for row, _ in chunk], [t for _, t in chunk]
             if n == 0:
                 check_columns(self.reward, trajectories[0])
             outputs = score_rows(self.reward, trajectories, engine=self.engine)
             self.tally.add(trajectories, outputs)
+            if isinstance(size, Pace):
+                size.took(len(rows), time.perf_counter() - started)
             yield rows, self._paid(outputs)
             progress.advance(len(rows))
+
+    def _size(self) -> int | Pace:
+        parts = leaves(self.reward)
+        if self.engine.needs_loop(self.reward) or any(leaf.contract.cost > 0 for leaf in parts):
+            return CHUNK_OF_DEAR_ROWS
+        alone = all(call_of(leaf).per is Per.TRAJECTORY for leaf in parts) and not needs_groups(self.reward)
+        return Pace() if alone and not states_of(self.reward) else CHUNK
 
     def run_on(
         self, cluster: Any, specs: Any, progress: Counted, skip: int = 0

@@ -12,7 +12,7 @@ from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscore
 from assay.compose.lazy import Column
 from assay.compose.schedule import Schedule, weight_at
 from assay.errors import ConfigError
-from assay.reward import Contract, as_reward
+from assay.reward import Contract, Per, as_reward
 from assay.types import RewardOutput
 
 Policy: TypeAlias = Literal["reweight", "skip", "drop_group", "impute"] | float
@@ -64,7 +64,9 @@ class CompositeReward(Composition):
         self.children = {t.name: t.reward for t in self.terms}
         self.follows_steps = any(not isinstance(t.weight, float) for t in self.terms)
         self._fixed = None if self.follows_steps else self.weights(0)
-        self.contract = Contract(range=self._range())
+        policies = {self.on_missing if t.on_missing is None else t.on_missing for t in self.terms}
+        grouped = lazy == "group" or bool(policies & {"drop_group", "impute"})
+        self.contract = Contract(per=Per.GROUP if grouped else None, range=self._range())
 
     def weights(self, step: int) -> dict[str, float]:
         """Each component's weight at a training step."""

@@ -102,14 +102,20 @@ class Supervisor:
         """The loop; it ends with `close()`. Whatever happens, nobody is left waiting."""
         try:
             while not self.closing:
-                for fd, event in self._poll.poll(self._patience()):
-                    if fd in self._on:  # it may be gone since the poll
-                        self._on[fd](event)
+                self._attend(self._patience())
                 self._look()
                 self._feed()
         finally:
             self.closing = True
             self._end()
+
+    def _attend(self, seconds: float) -> None:
+        """Hear what there is to hear, or wait for it."""
+        news = [(fd, event, self._on.get(fd)) for fd, event in self._poll.poll(seconds)]
+        for fd, event, hears in news:
+            # an event before this one may have closed the descriptor, and opened another of the same number
+            if hears is not None and self._on.get(fd) is hears:
+                hears(event)
 
     def _end(self) -> None:
         for hand in list(self.hands.values()):
