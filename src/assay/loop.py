@@ -53,14 +53,25 @@ class Stalled(Exception):
         """Of the task that did it; None where that is not known."""
 
 
+_here = threading.local()
+
+
 def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never waits for anything; no loop is needed for it."""
+    before, _here.driven = is_driven(), True
     try:
         coroutine.send(None)
     except StopIteration as done:
         return done.value
+    finally:
+        _here.driven = before
     coroutine.close()
     raise RuntimeError("a coroutine that was to be driven without a loop waited for something")
+
+
+def is_driven() -> bool:
+    """Whether this code is driven without a loop of ours. A loop may run all the same: a notebook's, a trainer's."""
+    return getattr(_here, "driven", False)
 
 
 async def aside(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -26,9 +26,9 @@ def hacked_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return planted.write_run(tmp_path_factory.mktemp("runs") / "hacked.jsonl", planted.rows(100, hacked=0.1, seed=1))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium."""
+    """Chromium. For one file of tests, not for the session: while Playwright lives, its loop runs in this thread."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("chromium is not installed (apt-get install chromium)")

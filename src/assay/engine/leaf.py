@@ -18,6 +18,7 @@ from assay.contract import Per
 from assay.engine.awaiting import Answers, within
 from assay.engine.boundary import Boundary, NeedsLoop
 from assay.errors import RewardError, RewardTimeout, WrongOutput
+from assay.loop import is_driven
 from assay.returned import as_output, failure, is_whole
 from assay.reward import RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
@@ -221,12 +222,10 @@ def place(outputs: list[RewardOutput], rows: Sequence[int], values: Sequence[Rew
 
 
 async def _settled(value: Any) -> Any:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if is_driven():
         if inspect.iscoroutine(value):
             value.close()
-        raise NeedsLoop from None
+        raise NeedsLoop
     return await value
 
 
