@@ -94,7 +94,7 @@ def test_parameters_of_a_class_and_of_a_function(write):
         (f"{path}:Short", "'Short' cannot be made with no parameters"),
         (f"{path}:Short:mots=3", "Did you mean 'most'"),
         (f"{path}:done:most=3", "is made already"),
-        ("length:target=abc", "cannot be made with target='abc'"),
+        ("length:target=abc", "needs a number for target_length; found 'abc'"),
     ):
         with pytest.raises(ConfigError, match=said):
             load_reward(spec)

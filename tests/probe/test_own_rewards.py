@@ -15,7 +15,7 @@ KNOWN = {
     # an expression that has the value of the gold is the gold
     "math": {"attack/unsolved"},
     "math, lenient": {"attack/unsolved"},
-    "numeric": {"attack/unsolved", "attack/size"},  # ... and a number near to it earns a share
+    "numeric": {"attack/unsolved", "attack/size", "attack/echo"},  # ... and a number near to it earns a share
     # the drill's stand-in model knows no "B": it says "tie" to some texts in one of the two orders, and 0.25 comes of it
     "pairwise_judge": {"attack/verdict"},
     "f1": {"attack/stuffing"},  # the overlap of words, in any order, is what it is

@@ -68,8 +68,9 @@ class FormatReward(RewardFunction):
                     f"reward 'format' needs a list for {what}; found the text {value!r}. Write [{value!r}]."
                 )
             setattr(self, what, tuple(value))
-        if not all(name.strip() for name in (*self.required_sections, *self.tags)):
-            raise ConfigError("reward 'format' needs names for its sections and tags; found an empty one.")
+        if not all(name.strip() for name in self.required_sections):
+            raise ConfigError("reward 'format' needs names for its sections; found an empty one.")
+        self.tags = _bare(self.tags, "format")
         patterns.check((*self.required_patterns, *self.forbidden_patterns))
         if self.template:
             read_template(self.template)
@@ -126,6 +127,14 @@ class FormatReward(RewardFunction):
         return len(held) / len(self.required_sections)
 
 
+def _bare(tags: Sequence[str], name: str) -> tuple[str, ...]:
+    """The names of the tags, also where they are given as they stand in a response: `<think>`."""
+    bare = tuple(tag.strip(" <>/") for tag in tags)
+    if len(set(bare)) < len(bare) or not all(bare):
+        raise ConfigError(f"reward {name!r} needs tags with names, each once; found {list(tags)}.")
+    return bare
+
+
 def _opens(prompt: str, tag: str) -> bool:
     """Whether the prompt ends with the opening tag: then the chat template wrote it."""
     return prompt[-len(tag) - 16 :].rstrip().endswith(f"<{tag}>")
@@ -167,7 +176,7 @@ class TagCountReward(RewardFunction):
     def __post_init__(self) -> None:
         if isinstance(self.tags, str) or not self.tags:
             raise ConfigError(f"reward 'tag_count' needs a list of tags; found {self.tags!r}.")
-        self.tags = tuple(self.tags)
+        self.tags = _bare(self.tags, "tag_count")
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
         counts = count_marks(trajectory.response, self.tags)

@@ -57,6 +57,7 @@ class LengthReward(RewardFunction):
             )
         _check_unit("length", self.unit)
         target = self.target if self.target_length is None else self.target_length
+        _check_length("length", "target_length", target)
         if self.target not in (None, target):
             raise ConfigError(
                 f"reward 'length' needs one target; found target_length={target:g} and target={self.target:g}."
@@ -68,10 +69,9 @@ class LengthReward(RewardFunction):
         self.target_length = self.target = target
         if self.tolerance is None:
             self.tolerance = target / 4 if target else 1.0
-        bounds = (("target_length", target), ("tolerance", self.tolerance), ("min_length", self.min_length))
-        for what, value in (*bounds, ("max_length", self.max_length)):
-            if value is not None and not 0 <= value < math.inf:
-                raise ConfigError(f"reward 'length' needs {what} of 0 or more; found {value}.")
+        bounds = (("tolerance", self.tolerance), ("min_length", self.min_length), ("max_length", self.max_length))
+        for what, value in bounds:
+            _check_length("length", what, value)
         if self.min_length is not None and self.max_length is not None and self.min_length > self.max_length:
             raise ConfigError(
                 f"reward 'length' needs min_length <= max_length; found {self.min_length:g} and {self.max_length:g}."
@@ -123,6 +123,8 @@ class OverlongPenalty(RewardFunction):
 
     def __post_init__(self) -> None:
         _check_unit("overlong_penalty", self.unit)
+        for what, value in (("max_length", self.max_length), ("cache", self.cache)):
+            _check_length("overlong_penalty", what, value)
         if not 0 <= self.cache <= self.max_length:
             raise ConfigError(
                 f"reward 'overlong_penalty' needs 0 <= cache <= max_length; found cache={self.cache}, "
@@ -172,8 +174,9 @@ class CosineLengthReward(RewardFunction):
 
     def __post_init__(self) -> None:
         _check_unit("cosine_length", self.unit)
-        if self.max_length <= 0:
-            raise ConfigError(f"reward 'cosine_length' needs max_length above 0; found {self.max_length}.")
+        _check_length("cosine_length", "max_length", self.max_length)
+        if not self.max_length:
+            raise ConfigError("reward 'cosine_length' needs max_length above 0; found 0.")
         values = [self.min_correct, self.max_correct, self.min_wrong, self.max_wrong]
         if self.exceeded is not None:
             values.append(self.exceeded)
@@ -241,6 +244,15 @@ class GroupLengthReward(RewardFunction):
             metadata = {"length": length, "shortest": shortest, "longest": longest, "correct": right}
             outputs.append(RewardOutput(share if right else min(0.0, share), metadata=metadata))
         return outputs
+
+
+def _check_length(name: str, what: str, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"reward {name!r} needs a number for {what}; found {value!r}.")
+    if not 0 <= value < math.inf:
+        raise ConfigError(f"reward {name!r} needs {what} of 0 or more; found {value!r}.")
 
 
 def _check_unit(name: str, unit: str) -> None:

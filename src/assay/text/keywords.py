@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import ConfigError, did_you_mean
 from assay.text.measure import SPACELESS
@@ -15,6 +16,10 @@ Match = Literal["word", "substring"]
 
 _WORD = re.compile(f"[^\\W{SPACELESS}]+")
 _SPACES = re.compile(r"\s+")
+_MARKS = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u0f00-\u0fff]"
+)
+"""Where a text may hold marks that belong to the letter before them, which `\\w` does not know."""
 _FEW = 12  # up to this many, one fast search for each costs less than taking the text apart
 
 
@@ -26,13 +31,15 @@ class Keywords:
         ['in fact']
     """
 
-    def __init__(self, keywords: Iterable[str], match: Match = "word", case_sensitive: bool = False) -> None:
+    def __init__(self, keywords: Iterable[Any], match: Match = "word", case_sensitive: bool = False) -> None:
         if match not in ("word", "substring"):
             near = did_you_mean(str(match), ("word", "substring"))
             raise ConfigError(f"needed match='word' or match='substring'; found {match!r}.{near}")
         self.case_sensitive = case_sensitive
         names: dict[str, str] = {}  # as looked for -> as given
         for keyword in keywords:
+            if not isinstance(keyword, str):
+                raise ConfigError(f"needed keywords as text; found {type(keyword).__name__} {keyword!r:.40}.")
             folded = _SPACES.sub(" ", fold(keyword, case_sensitive)).strip()
             if not folded:
                 raise ConfigError(f"needed a keyword; found {keyword!r}, which is in every text. Leave it out.")
@@ -55,7 +62,7 @@ class Keywords:
         """The same for a text that went through `fold` already, where several sets look at one text."""
         if self._spaced:
             text = _SPACES.sub(" ", text)
-        if len(self._sought) <= _FEW or not self._single:
+        if len(self._sought) <= _FEW or not self._single or (not text.isascii() and _MARKS.search(text)):
             return [name for k, name, left, right in self._sought if _stands(k, left, right, text)]
         there = self._single.intersection(_WORD.findall(text))
         return [
@@ -80,4 +87,6 @@ def _stands(keyword: str, left: bool, right: bool, text: str) -> bool:
 
 def _is_of_word(c: str) -> bool:
     """Whether a word could go on here: not at the end of `C++`, nor in a script without spaces."""
-    return (c.isalnum() or c == "_") and (c.isascii() or bool(_WORD.match(c)))
+    if c.isascii():
+        return c.isalnum() or c == "_"
+    return bool(_WORD.match(c)) or unicodedata.category(c)[0] == "M"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,10 +22,12 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u20
 
 
 def fold(text: str, case_sensitive: bool = False) -> str:
-    """The text as literals are looked for: straight quotes and, unless told otherwise, lower case."""
-    if not text.isascii():
-        text = text.translate(_APOSTROPHES)
-    return text if case_sensitive else text.lower()
+    """The text as literals are looked for: composed, with straight quotes and, unless told otherwise, without case."""
+    if text.isascii():
+        return text if case_sensitive else text.lower()
+    text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+    # casefold makes ß and SS one, and leaves a dot over the i that İ was
+    return text if case_sensitive else text.casefold().replace("i\u0307", "i")
 
 
 def check(patterns: Iterable[str], case_sensitive: bool = False) -> None:

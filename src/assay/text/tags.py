@@ -18,6 +18,8 @@ Outside: TypeAlias = bool | Literal["after"]
 """Whether text may stand around the tags, or stands after them."""
 
 _OUTSIDE = "there is text outside the tags"
+_STOPS = re.compile(r"\s*(?:<\|[a-z_]{2,20}\|>|</s>|<end_of_turn>)\s*")
+"""The token that ended the turn: some trainers leave it in the response."""
 _ENOUGH = 64
 """More tags than this are wrong whatever follows, so nobody reads on."""
 
@@ -122,7 +124,7 @@ def _fault(tag: str, seen: list[str]) -> str:
 
 
 def _fault_after(rest: str, tag: str, outside: Outside) -> str:
-    blank = not rest or rest.isspace()
+    blank = not rest or rest.isspace() or bool(_STOPS.fullmatch(rest))
     if outside == "after":
         return f"nothing stands after </{tag}>" if blank else ""
     return "" if blank else _OUTSIDE

@@ -15,17 +15,19 @@ import functools
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from assay.errors import ConfigError
 
 SLOTS = {
-    "NUM": r"(?<![\w.])[-+\u2212]?\$?\d{1,64}+(?:,\d{3}){0,20}+(?:\.\d{1,64}+)?+(?:/\d{1,64}+)?+%?",
+    "NUM": r"(?<![\w.])[-+\u2212]?\$?\d{1,64}+(?:,\d{3}){0,20}+(?:\.\d{1,64}+)?+"
+    r"(?:[eE][-+]?\d{1,4}+|/\d{1,64}+)?+%?",
     "WORD": r"(?<!\w)[^\W_][\w'’\-]{0,63}+",
     "LETTER": r"(?<!\w)[^\W\d_](?!\w)",
 }
 """What each slot but [TEXT] matches."""
 
-_SLOT = re.compile(r"\[([A-Z]+)\]")
+_SLOT = re.compile(r"\[([A-Z]+|num|word|letter|text)\]")
 _LONGEST = 1000
 
 
@@ -72,20 +74,20 @@ class Template:
 
 
 @functools.lru_cache(maxsize=256)
-def read_template(source: str) -> Template:
+def read_template(source: Any) -> Template:
     """Read a template, or say what is wrong with it.
 
     Example:
         >>> read_template("The answer is [NUM].").fit("2 + 2 = 4. The answer is 4.").name
         'EXACT'
     """
-    if not source.strip() or len(source) > _LONGEST:
+    if not isinstance(source, str) or not source.strip() or len(source) > _LONGEST:
         raise ConfigError(
             f"needed a template of 1 to {_LONGEST} characters, as 'The answer is [NUM].'; found {source!r:.60}."
         )
     parts, tail, literals, at = [""], "", list[str](), 0
     for slot in _SLOT.finditer(source):
-        kind = slot.group(1)
+        kind = slot.group(1).upper()
         if kind not in (*SLOTS, "TEXT"):
             known = ", ".join(f"[{name}]" for name in (*SLOTS, "TEXT"))
             raise ConfigError(f"needed the slots {known} in the template; found [{kind}] in {source!r:.80}.")
