@@ -62,6 +62,8 @@ class Curriculum(Composition):
         if not given or given[0][0] > 0:
             raise ConfigError(f"a curriculum needs a stage that starts at step 0; found {[s for s, _ in given]}.")
         self.starts = [start for start, _ in given]
+        if len(set(self.starts)) < len(given):
+            raise ConfigError(f"a curriculum needs one stage for each start; found {self.starts}.")
         self.children = distinct(r for _, r in given)
         self.name = "curriculum"
         self.contract = Contract(range=union([r.contract.range for r in self.children.values()]))

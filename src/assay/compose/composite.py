@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from assay.compose import lazy as laziness
 from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscored
@@ -18,8 +18,9 @@ from assay.types import RewardOutput
 Policy: TypeAlias = Literal["reweight", "skip", "drop_group", "impute"] | float
 """What becomes of a row whose component was not scored.
 
-`reweight`: the other components carry its weight. `skip`: the row is not scored. `drop_group`: nor is its group.
-`impute`: the mean of that component over the row's group stands in. A number: that number stands in.
+`reweight`: the other components of its sign carry its weight; where none that pays is left, the row is not scored.
+`skip`: the row is not scored. `drop_group`: nor is its group. `impute`: the mean of that component over the row's group
+stands in. A number: that number stands in.
 """
 
 
@@ -163,9 +164,9 @@ class _Missing:
             if "drop_group" in policies:
                 self.dropped.add(self.batch.trajectories[i].group_id)
             return unscored(parts, metadata)
-        total = sum(weights[name] * value for name, value in values.items())
-        if policies:  # the rest carries the weight of what is lacking
-            total *= sum(map(abs, weights.values())) / sum(abs(weights[name]) for name in values)
+        total = _carried(values, weights) if policies else sum(weights[name] * value for name, value in values.items())
+        if total is None:
+            return unscored(parts, metadata)
         return RewardOutput(total, metadata=metadata, components=parts)
 
     def _policy(self, name: str) -> Policy:
@@ -190,6 +191,22 @@ class _Missing:
         return folded
 
 
+def _carried(values: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
+    """The sum where the rest carries the weight of what is lacking: what pays for what pays, penalties for penalties.
+
+    A penalty that nothing can stand for is left out; where nothing that pays is known there is no sum.
+    """
+    total = 0.0
+    for sign in (1.0, -1.0):
+        whole = sum(w for w in weights.values() if w * sign > 0)
+        there = sum(weights[name] for name in values if weights[name] * sign > 0)
+        if there:
+            total += whole / there * sum(weights[n] * value for n, value in values.items() if weights[n] * sign > 0)
+        elif whole > 0:
+            return None
+    return total
+
+
 def _lazy(lazy: Any) -> bool | Literal["group"]:
     if lazy in (True, False) or lazy == "group":
         return lazy
@@ -200,7 +217,7 @@ def _terms(terms: Sequence[Any] | Mapping[str, Any]) -> tuple[Term, ...]:
     if isinstance(terms, Mapping):
         given = [_term(value, name) for name, value in terms.items()]
     else:
-        given = [_term(value, "") for value in terms]
+        given = [_term(tuple(cast("list[Any]", value)) if isinstance(value, list) else value, "") for value in terms]
     if not given:
         raise ConfigError("a composite needs at least one (reward, weight) pair; found none.")
     named: dict[str, Term] = {}
@@ -217,7 +234,10 @@ def _term(value: Any, name: str) -> Term:
     if isinstance(weight, int | float) and not isinstance(weight, bool) and math.isfinite(weight):
         weight = float(weight)
     elif not isinstance(weight, Schedule):
-        raise ConfigError(f"component {name or reward.name!r} needs a finite weight or a schedule; found {weight!r}.")
+        raise ConfigError(
+            f"component {name or reward.name!r} needs a finite weight, or a schedule such as Linear(0, 1, steps=100); "
+            f"found {weight!r}."
+        )
     on_missing = None if given.on_missing is None else _policy(given.on_missing)
     return Term(reward, weight, name or given.name or reward.name, on_missing)
 

@@ -25,6 +25,8 @@ class Gate(Composition):
     def __init__(self, reward: Any, require: Any, at_least: float = 1.0, otherwise: float = 0.0) -> None:
         self.reward, self.require = as_reward(reward), as_reward(require)
         self.at_least, self.otherwise = float(at_least), float(otherwise)
+        if not (math.isfinite(self.at_least) and math.isfinite(self.otherwise)):
+            raise ConfigError(f"Gate needs finite numbers; found at_least={at_least}, otherwise={otherwise}.")
         self.children = distinct([self.require, self.reward])
         self.name = self.reward.name
         inner = self.reward.contract.range

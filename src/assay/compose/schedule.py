@@ -36,6 +36,9 @@ class Linear(Schedule):
     steps: int
     after: int = 0
 
+    def __post_init__(self) -> None:
+        _finite(self.start, self.end)
+
     def at(self, step: int) -> float:
         """The weight at a step."""
         return self.start + (self.end - self.start) * _share(step, self.after, self.steps)
@@ -49,6 +52,9 @@ class Cosine(Schedule):
     end: float
     steps: int
     after: int = 0
+
+    def __post_init__(self) -> None:
+        _finite(self.start, self.end)
 
     def at(self, step: int) -> float:
         """The weight at a step."""
@@ -66,11 +72,17 @@ class Steps(Schedule):
         ordered = tuple(sorted((int(start), float(weight)) for start, weight in self.pieces))
         if not ordered or ordered[0][0] > 0:
             raise ConfigError(f"Steps needs a piece that starts at step 0; found {list(self.pieces)}.")
+        _finite(*(weight for _, weight in ordered))
         object.__setattr__(self, "pieces", ordered)
 
     def at(self, step: int) -> float:
         """The weight at a step."""
         return [weight for start, weight in self.pieces if start <= step or start == self.pieces[0][0]][-1]
+
+
+def _finite(*weights: float) -> None:
+    if not all(math.isfinite(weight) for weight in weights):
+        raise ConfigError(f"a schedule needs finite weights; found {list(weights)}.")
 
 
 def _share(step: int, after: int, steps: int) -> float:

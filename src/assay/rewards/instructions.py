@@ -18,9 +18,9 @@ from assay.types import RewardOutput, Trajectory
 class InstructionReward(RewardFunction):
     """1 when every instruction is followed, 0 when none is; the share of them between, or all or nothing if `strict`.
 
-    Instructions are `{"name": "punctuation:no_comma"}` with arguments beside the name; or, with none given, what the
-    row says in the columns `instruction_id_list` and `kwargs`: IFEval's own. `assay.text.instructions.INSTRUCTIONS`
-    is the table of them.
+    Instructions are names, or `{"name": "punctuation:no_comma"}` with arguments beside the name; or, with none given,
+    what the row says in the columns `instruction_id_list` and `kwargs`: IFEval's own. The table of them is
+    `assay.text.instructions.INSTRUCTIONS`.
 
     Example:
         >>> InstructionReward([{"name": "punctuation:no_comma"}, {"name": "change_case:english_lowercase"}])(["Yes."])
@@ -29,7 +29,7 @@ class InstructionReward(RewardFunction):
     Hacked by: following the letter and saying nothing: any text without a comma has no comma.
     """
 
-    instructions: Sequence[Mapping[str, Any]] = ()
+    instructions: Sequence[Mapping[str, Any] | str] = ()
     """What every response must do; empty: each row's own."""
     strict: bool = False
     """All or nothing."""
@@ -37,12 +37,13 @@ class InstructionReward(RewardFunction):
     contract = Contract()
 
     def __post_init__(self) -> None:
-        for one in self.instructions:
-            name = one.get("name")
+        if isinstance(self.instructions, str | Mapping):
+            raise ConfigError(f"reward 'instruction' needs a list of instructions; found {self.instructions!r:.80}.")
+        for name, _ in map(_own, self.instructions):
             if name not in INSTRUCTIONS:
                 raise ConfigError(
                     f"reward 'instruction' needs instructions with a known 'name'; found {name!r}."
-                    f"{did_you_mean(str(name), INSTRUCTIONS)}"
+                    f"{did_you_mean(name, INSTRUCTIONS)}"
                 )
 
     def compute_reward(self, trajectory: Trajectory) -> RewardOutput:
@@ -59,8 +60,11 @@ class InstructionReward(RewardFunction):
         return RewardOutput(float(share == 1.0) if self.strict else share, metadata=metadata)
 
 
-def _own(one: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    return str(one["name"]), {key: value for key, value in one.items() if key != "name"}
+def _own(one: Mapping[str, Any] | str) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(one, str):
+        return one, {}
+    arguments = {key: value for key, value in one.items() if key not in ("name", "kwargs")}
+    return str(one.get("name")), {**(one.get("kwargs") or {}), **arguments}
 
 
 def _of_row(trajectory: Trajectory, name: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -8,7 +8,7 @@ from assay.calling import missing_column
 from assay.contract import Contract
 from assay.errors import ConfigError
 from assay.reward import RewardFunction
-from assay.text.language import check_language, check_script, main_script, prose, share_of_language
+from assay.text.language import check_language, check_script, main_script, primary, prose, share_of_language
 from assay.text.measure import script_counts, script_share
 from assay.types import RewardOutput, Trajectory
 
@@ -45,6 +45,7 @@ class LanguageReward(RewardFunction):
         if not 0.0 < self.enough <= 1.0:
             raise ConfigError(f"reward 'language' needs enough above 0 and at most 1; found {self.enough}.")
         if self.language:
+            self.language = primary(self.language)
             check_language(self.language)
         if self.column:
             self.contract = Contract(columns=(self.column,))
@@ -59,7 +60,7 @@ class LanguageReward(RewardFunction):
             return RewardOutput(None, error="reward 'language': the response has no letter, so it is in no language")
         language, script = self.language, self.script
         if self.column:
-            language = str(trajectory.metadata.get(self.column) or "")
+            language = primary(str(trajectory.metadata.get(self.column) or ""))
             if not language:
                 raise missing_column(self.name, self.column, trajectory)
             check_language(language)

@@ -130,7 +130,7 @@ def _golds(trajectory: Trajectory, name: str) -> list[str]:
         raise missing_column(name, "ground_truth", trajectory)
     golds = cast("list[Any]", list(truth) if isinstance(truth, list | tuple) else [truth])
     for gold in golds:
-        if not isinstance(gold, str | int | float) or isinstance(gold, bool):
+        if not isinstance(gold, str | int | float):
             raise RewardError(
                 f"reward {name!r} needs a ground_truth of text, a number, or a list of those; found "
                 f"{type(gold).__name__} {gold!r:.60}."

@@ -35,8 +35,8 @@ class RepetitionReward(RewardFunction):
     contract = Contract()
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ConfigError(f"reward 'repetition' needs n of 1 or more; found {self.n}.")
+        if not isinstance(self.n, int) or self.n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"reward 'repetition' needs a whole n of 1 or more; found {self.n!r}.")
         if not 0.0 <= self.allowed < 1.0:
             raise ConfigError(f"reward 'repetition' needs allowed from 0 to below 1; found {self.allowed}.")
         if self.max_penalty is not None:
@@ -50,5 +50,5 @@ class RepetitionReward(RewardFunction):
         excess = max(0.0, share - self.allowed) / (1.0 - self.allowed) if self.allowed else share
         metadata = {"repeated_share": share, "words": len(pieces)}
         if self.max_penalty is not None:
-            return RewardOutput(self.max_penalty * excess, metadata=metadata)
+            return RewardOutput(self.max_penalty * excess + 0.0, metadata=metadata)  # 0.0, and not -0.0
         return RewardOutput(1.0 - excess if pieces else 0.0, metadata=metadata)

@@ -14,7 +14,7 @@ from assay.errors import ConfigError, did_you_mean
 from assay.text.fences import code_blocks
 from assay.text.jsons import NotJson, find_json, parse_json
 from assay.text.keywords import Keywords
-from assay.text.language import check_language, prose, share_of_language
+from assay.text.language import check_language, primary, prose, share_of_language
 from assay.text.measure import count_words, sentences, words
 from assay.text.patterns import fold
 from assay.text.sections import find_sections
@@ -281,7 +281,7 @@ def no_comma(text: str, arguments: Arguments) -> bool:
 @instruction("language:response_language")
 def in_language(text: str, arguments: Arguments) -> bool:
     """The response is in `language`, but for names and terms."""
-    language = str(arguments["language"])
+    language = primary(str(arguments["language"]))
     check_language(language)
     return share_of_language(prose(text), language) >= 0.8
 

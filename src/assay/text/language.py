@@ -85,6 +85,11 @@ def main_script(text: str) -> str:
     return max(counts, key=lambda name: counts[name]) if counts else ""
 
 
+def primary(language: str) -> str:
+    """The language of a code with a region or a script: `pt` of `pt-BR`, `zh` of `zh_Hans`."""
+    return re.split("[-_]", language.strip().lower(), maxsplit=1)[0]
+
+
 def check_language(language: str) -> None:
     """Refuse what is no language that can be told."""
     if language not in OWN_SCRIPT and language not in (known := _languages()):

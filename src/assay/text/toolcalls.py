@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.text.extract import after_thinking
 from assay.text.jsons import NotJson, canonical, parse_json
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
@@ -60,7 +61,7 @@ def calls_in_messages(messages: Iterable[Mapping[str, Any]]) -> ToolCalls:
             found.add(raw)
         content = message.get("content")
         if not calls and isinstance(content, str) and OPEN in content:
-            _from_text(content, found)
+            _from_text(after_thinking(content), found)  # a call that is only thought of is none
     return found
 
 

@@ -111,9 +111,12 @@ function foldSum(table, shape, own, names, columns, path, reached) {
   for (let i = 0; i < rows; i++) {
     if (reached !== null && !reached[i]) continue;
     weigh(i);
-    let total = 0, carried = 0, all = 0, complete = true, known = false, reweigh = false, lost = false;
+    // what pays, and what costs: each carries the weight of its own kind
+    const total = [0, 0], carried = [0, 0], all = [0, 0];
+    let complete = true, known = false, reweigh = false, lost = false;
     for (let k = 0; k < w.length; k++) {
-      all += Math.abs(w[k]);
+      const side = w[k] < 0 ? 1 : 0;
+      all[side] += w[k];
       let value = columns[k][i];
       const asked = !spared?.[k].has(i);
       if (!asked || Number.isNaN(value)) complete = false;
@@ -121,8 +124,8 @@ function foldSum(table, shape, own, names, columns, path, reached) {
       else if (Number.isNaN(value) && typeof policy[k] === "number") value = policy[k];
       else if (Number.isNaN(value) && means[k]?.count[group[i]]) value = means[k].mean[group[i]];
       if (!Number.isNaN(value)) {
-        total += w[k] * value;
-        carried += Math.abs(w[k]);
+        total[side] += w[k] * value;
+        carried[side] += w[k];
         known ||= w[k] !== 0;
       } else if (asked && w[k] !== 0) {
         if (policy[k] === "reweight") reweigh = true;
@@ -130,8 +133,8 @@ function foldSum(table, shape, own, names, columns, path, reached) {
         if (policy[k] === "drop_group") dropped.add(group[i]);
       }
     }
-    if (lost || (!known && !complete)) continue;
-    out[i] = reweigh ? (total * all) / carried : total;
+    if (lost || (!known && !complete) || (reweigh && all[0] && !carried[0])) continue;
+    out[i] = reweigh ? [0, 1].reduce((sum, side) => sum + (carried[side] ? (total[side] * all[side]) / carried[side] : 0), 0) : total[0] + total[1];
   }
   if (dropped.size) for (let i = 0; i < rows; i++) if (dropped.has(group[i])) out[i] = NaN;
   return out;
