@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -37,7 +39,9 @@ NAN = math.nan
         ([[1], [2]], [[1], [2]], True),
         ({1, 2}, {2, 1}, True),
         ({1, 2}, [1, 2], False),
-        ({1}, frozenset({1}), False),
+        ({1}, frozenset({1}), True),
+        ({1}, {True}, False),
+        ({1}, [1], False),
         ({"a": [1]}, {"a": [1]}, True),
         ({"a": 1}, {"a": 1, "b": 2}, False),
         ({1: "x"}, {True: "x"}, False),
@@ -49,7 +53,22 @@ NAN = math.nan
         (b"ab", "ab", False),
         (1 + 2j, 1 + 2j, True),
         (range(3), range(3), True),
-        (range(3), [0, 1, 2], False),
+        (range(3), [0, 1, 2], True),
+        ([0, 1, 2], range(3), True),
+        ([0, 1, 2], range(4), False),
+        ([0, 1], range(10**12), False),
+        ([1, 2], deque([1, 2]), True),
+        (deque([1, 2]), deque([1, 3]), False),
+        (0.25, Fraction(1, 4), True),
+        (0.25, Decimal("0.25"), True),
+        (Decimal("0.250"), Decimal("0.25"), True),
+        (0.1, Decimal("0.1"), False),
+        (2, Fraction(4, 2), True),
+        (2, Decimal("NaN"), False),
+        (1, 1 + 0j, True),
+        (1, 1 + 1j, False),
+        (True, Fraction(1), False),
+        ("1", Decimal(1), False),
         (Fraction(1, 3), Fraction(2, 6), True),
         ("", [], False),
         ([], {}, False),
@@ -72,6 +91,11 @@ def test_values(expected, got, same):
         (5, 10**400, 1.0, False),
         (0.5, 10**400, 1.0, False),
         ("1.0", "1.1", 9.0, False),
+        (0.1, Decimal("0.1"), 1e-9, True),
+        (0.3, Fraction(1, 3), 0.1, True),
+        (1.0, 1 + 1e-9j, 1e-6, True),
+        (10**40, 10**40 + 1, 1.0, True),
+        (math.inf, 1.0, 1e9, False),
     ],
     ids=repr,
 )
@@ -107,3 +131,10 @@ def test_a_value_that_collides_keeps_nobody_busy():
 )
 def test_texts(expected, got, atol, same):
     assert same_text(expected, got, atol) is same
+
+
+@pytest.mark.parametrize("got", [5.0, -math.inf, math.nan, 10**400])
+def test_a_relative_tolerance_of_infinity_is_none(got):
+    assert not same_value(encode(math.inf), encode(got), 0.0, 1e-6)
+    assert not same_text("inf", str(got), 0.0, 1e-6)
+    assert same_value(math.inf, math.inf, 0.0, 1e-6)

@@ -10,12 +10,15 @@ import functools
 import inspect
 from typing import Any
 
-from assay.sandbox.inside import wire
+from assay.sandbox.inside import entry, wire
 
 _RUNNER = """
 import sys, types
-wire = types.ModuleType("wire")
-exec(_WIRE, wire.__dict__)
+def module(name, text):
+    made = types.ModuleType(name)
+    exec(text, made.__dict__)
+    return made
+wire, entry = module("wire", _WIRE), module("entry", _ENTRY)
 names = {"__name__": "solution", "__builtins__": __builtins__}
 sys.modules["solution"] = types.ModuleType("solution")
 out, write, flush = sys.stdout, sys.stdout.write, sys.stdout.flush
@@ -30,20 +33,16 @@ def describe(error):
 def main():
     try:
         for source in _JOB["sources"]:
+            if "class Solution" in source:
+                entry.give_judges_names(names)
             exec(compile(source, "solution.py", "exec", dont_inherit=True), names)
-        entry, solution = _JOB["entry"], names.get("Solution")
-        if entry in names:
-            function = names[entry]
-        elif isinstance(solution, type) and hasattr(solution, entry):
-            function = lambda *a, **k: getattr(solution(), entry)(*a, **k)
-        else:
-            raise NameError("name %r is not defined" % entry)
+        function = entry.find(_JOB["entry"], names)
     except BaseException as error:
         return record(i=-1, **describe(error))
     for i in range(_JOB["start"], len(_JOB["inputs"])):
         arguments, named = wire.decode(_JOB["inputs"][i])
         try:
-            value = function(*arguments, **named)
+            value = entry.spelled_out(function(*arguments, **named))
             if _JOB["in_place"] and value is None:
                 value = arguments[0]
         except BaseException as error:
@@ -60,13 +59,13 @@ main()
 
 
 @functools.cache
-def _wire_source() -> str:
-    return inspect.getsource(wire)
+def _ours() -> str:
+    return f"_WIRE = {inspect.getsource(wire)!r}\n_ENTRY = {inspect.getsource(entry)!r}\n"
 
 
 def program_of(job: dict[str, Any], mark: str) -> str:
     """The program for one job of the form `calls`."""
-    return f"_WIRE = {_wire_source()!r}\n_MARK = {mark!r}\n_JOB = {job!r}\n{_RUNNER}"
+    return f"{_ours()}_MARK = {mark!r}\n_JOB = {job!r}\n{_RUNNER}"
 
 
 def records_of(stdout: bytes, mark: str) -> bytes:

@@ -43,6 +43,16 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
+    text = without_reasoning(response)
+    if text.rfind("|>") >= 0 or text.rfind("</s>") >= 0 or text.rfind("_turn>") >= 0:
+        stop = _STOP.search(text)
+        if stop:
+            text = text[: stop.start()]
+    return text
+
+
+def without_reasoning(response: str) -> str:
+    """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
     for hint, opening, ending in _OTHER_MARKS:
         if response.rfind(hint) >= 0:
             response = _after_marks(response, opening, ending)
@@ -52,10 +62,6 @@ def after_thinking(response: str) -> str:
     for tag, ending in _OTHERS:
         if text.rfind(ending) >= 0:
             text = _outside(text, tag)
-    if text.rfind("|>") >= 0 or text.rfind("</s>") >= 0 or text.rfind("_turn>") >= 0:
-        stop = _STOP.search(text)
-        if stop:
-            text = text[: stop.start()]
     return text
 
 

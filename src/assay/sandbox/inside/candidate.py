@@ -14,7 +14,8 @@ from typing import Any
 
 from . import wire
 from .channel import Channel, Gone, read_all
-from .program import describe, execute, find, namespace, standard_streams
+from .entry import find
+from .program import describe, execute, namespace, standard_streams
 
 IN_PLACE = (list, dict, set, bytearray)
 OPERATORS = frozenset(

@@ -19,6 +19,7 @@ from typing import Any
 
 from . import wire
 from .channel import read_all
+from .entry import find, give_judges_names, spelled_out
 
 QUICK = 0.002  # tests that take less together share one mark: a mark wakes the supervisor
 FILE = "solution.py"
@@ -33,6 +34,8 @@ def standard_streams() -> None:
     sys.stdin = sys.__stdin__ = text(io.BufferedReader(io.FileIO(0, "r", closefd=False)))  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = text(io.BufferedWriter(io.FileIO(1, "w", closefd=False), 1 << 16))  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = text(io.FileIO(2, "w", closefd=False), write_through=True)  # type: ignore[misc]
+    for stream, mode in ((sys.stdin, "r"), (sys.stdout, "w"), (sys.stderr, "w")):
+        stream.mode = mode  # type: ignore[misc]  # as the interpreter's own have it: wrappers for fast input ask
     sys.argv = [FILE]
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
 
@@ -48,6 +51,8 @@ def namespace(name: str) -> dict[str, Any]:
 def execute(sources: list[str], names: dict[str, Any]) -> None:
     """Run the sources one after the other in one namespace."""
     for source in sources:
+        if "class Solution" in source:
+            give_judges_names(names)
         exec(compile(source, FILE, "exec", dont_inherit=True), names)
 
 
@@ -132,7 +137,7 @@ class Calls:
     def _call(self, i: int, function: Callable[..., Any]) -> None:
         arguments, named = wire.decode(self.job["inputs"][i])
         try:
-            value = function(*arguments, **named)
+            value = spelled_out(function(*arguments, **named))
             if self.job["in_place"] and value is None:
                 value = arguments[0]
         except BaseException as error:
@@ -144,16 +149,6 @@ class Calls:
             self.record(i=i, opaque=type(value).__name__[:80])
         except BaseException as error:
             self.record(i=i, unsaid=type(error).__name__[:80])
-
-
-def find(entry: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """The function that the tests call: by its name, or a method of a class `Solution`, fresh for each call."""
-    if entry in names:
-        return names[entry]
-    solution = names.get("Solution")
-    if isinstance(solution, type) and hasattr(solution, entry):
-        return lambda *a, **k: getattr(solution(), entry)(*a, **k)
-    raise NameError(f"name {entry!r} is not defined")
 
 
 def run_calls(descriptors: dict[str, int], job_fd: int) -> None:

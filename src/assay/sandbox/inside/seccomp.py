@@ -103,8 +103,10 @@ def deny_list(profile: Profile, machine: str, kind: str = "python") -> list[Inst
     threads_only = [_argument(0), (ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, refuse(11))]
     rules = {
         "prctl": _one_of(0, PRCTLS, refuse(errno.EPERM)),
-        # prlimit may ask and not set: its third argument is a pointer, both halves must be null
+        # one's own limits, which are hard already, or asking: then the third argument is null, in both halves
         "prlimit64": [
+            _argument(0),
+            (EQUAL, 4, 0, 0),
             _argument(2),
             (EQUAL, 0, 3, 0),
             (LOAD, 0, 0, 16 + 8 * 2 + 4),

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import attacks, jail, landlock, libc, native, program, seccomp
+from . import attacks, jail, landlock, libc, libraries, native, program, seccomp
 from .candidate import run_candidate
 from .confine import Layers
 from .tester import run_tester
@@ -50,7 +50,8 @@ class Server:
 
     def prepare(self) -> dict[str, Any]:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
-        preload(self.setup["preload"], self.setup["visible"], self.setup["packages"])
+        setup = self.setup
+        libraries.preload(setup["preload"], setup["packages"], setup["visible"], setup["beside"])
         if self.setup["jail"]:
             scratch = SCRATCH_MB if self.setup["native"] else 0
             jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"], scratch)
@@ -61,6 +62,9 @@ class Server:
             rules = self._rules(kind, RULES_FD + i) if self.setup["landlock"] else None
             self.by_kind[kind] = Layers(rules, None, self.setup["uid"], threads)
         self.layers = self.by_kind[kinds[-1]]
+        libraries.remember()
+        if setup["uid"] and setup["open_files"] and self._unreadable():
+            libraries.reach_by_descriptor()
         can_tell()
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
@@ -100,8 +104,7 @@ class Server:
         if child == 0:
             try:
                 self.layers.apply(attacks.LIMITS)
-                with open(os.__file__, "rb") as file:
-                    os._exit(0 if file.read(1) else 1)
+                os._exit(0 if libraries.readable() else 1)
             except BaseException:
                 os._exit(1)
         return os.waitpid(child, 0)[1] != 0
@@ -207,7 +210,8 @@ class Server:
         try:
             places = _place(descriptors)
             rules = self.layers.rules or RULES_FD
-            os.closerange(len(places), rules)
+            os.closerange(len(places), libraries.FIRST_FD)
+            os.closerange(libraries.LAST_FD + 1, rules)
             os.closerange(rules + 1, EVERY_FD)
             self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
             self.confined[name == "tester"] = 1
@@ -233,16 +237,6 @@ def _tasks_of_the_machine() -> int:
             return int(file.read().split()[3].partition("/")[2])
     except (OSError, ValueError, IndexError):
         return 4096
-
-
-def preload(modules: list[str], visible: list[str], packages: list[str]) -> None:
-    """Import what programs are likely to import, once, before the forks; from the `visible` folders also packages."""
-    sys.path += visible
-    for name in (*modules, *packages):
-        try:
-            __import__(name)
-        except ImportError:
-            continue
 
 
 def main() -> None:
