@@ -96,8 +96,10 @@ def test_arguments_decide(machine):
         for pid in (1, PID + 1, -1 & 0xFFFFFFFF, -PID & 0xFFFFFFFF, 0):
             assert _both(machine, numbers[call], [pid]) == KILL
     assert _both(machine, numbers["prlimit64"], [0, 7, 0, 1]) == ALLOW
-    assert _both(machine, numbers["prlimit64"], [0, 7, 1 << 32, 0]) != ALLOW
-    assert _both(machine, numbers["prlimit64"], [0, 7, 0x1000, 0]) != ALLOW
+    assert _both(machine, numbers["prlimit64"], [0, 3, 0x1000, 0]) == ALLOW  # one's own: hard limits are set already
+    assert _both(machine, numbers["prlimit64"], [PID + 1, 7, 0, 1]) == ALLOW
+    assert _both(machine, numbers["prlimit64"], [PID + 1, 7, 1 << 32, 0]) != ALLOW
+    assert _both(machine, numbers["prlimit64"], [PID + 1, 7, 0x1000, 0]) != ALLOW
     assert _both(machine, numbers["prctl"], [15]) == ALLOW
     assert _both(machine, numbers["prctl"], [1]) != ALLOW
     assert _both(machine, numbers["fcntl"], [0, 1033]) != ALLOW

@@ -10,7 +10,7 @@ import json
 import math
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from assay.sandbox.base import Flag, Limits, Report, Submission, TestOutcome, TestResult
 from assay.sandbox.compare import same_text, same_value
@@ -167,28 +167,29 @@ class _Cases(_Graded):
     def _read(self, reply: Reply, expected: list[Any], start: int) -> int:
         """Read the records; how many cases are decided now."""
         results: list[tuple[TestResult, int]] = []
-        at = start
+        at, window = start, 0
         trouble: tuple[TestOutcome, str] | None = None
         for record in _records(reply.outputs[0]):
-            if record is None or record.get("i") != (at if record.get("i") != -1 or at != start else -1):
-                self.flag(Flag.PROTOCOL_FAULT)
+            if at >= len(expected) or not _is_next(record, at, start, window):
                 trouble = (TestOutcome.BAD_OUTPUT, "a record that the runner does not write")
                 break
             if record["i"] == -1:
                 self._load_error(record, len(expected))
                 return len(expected)
-            if at >= len(expected):
-                break
-            window = record.get("w")
-            results.append((self._result(record, expected[at]), window if type(window) is int else 0))
+            window = record["w"]
+            results.append((self._result(record, expected[at]), window))
             at += 1
+        if len(reply.windows) > window + 1:  # more than the runner made: each would have been time of its own
+            trouble = (TestOutcome.BAD_OUTPUT, "it wrote to the supervisor's pipe")
+        if trouble:
+            self.flag(Flag.PROTOCOL_FAULT)
         if at < len(expected):
             if len(reply.outputs[0]) >= self.cap - MARGIN and reply.why == "":
                 trouble = (TestOutcome.OUTPUT_LIMIT, f"more than {self.limits.output_mb} MB of values")
             outcome, detail = trouble or self.ended(reply)
             results.append((TestResult(outcome, detail), len(reply.windows)))
             at += 1
-        elif trouble:  # every case has its record, and then there was more
+        elif trouble and results:  # every case has its record, and then there was more
             results[-1][0].outcome, results[-1][0].detail = trouble
         _costs(reply, results)
         self.report.results += [r for r, _ in results]
@@ -216,6 +217,13 @@ class _Cases(_Graded):
         if same:
             return TestResult(TestOutcome.PASS)
         return TestResult(TestOutcome.WRONG_ANSWER, f"returned {json.dumps(record['v'])[:100]}")
+
+
+def _is_next(record: dict[str, Any] | None, at: int, start: int, window: int) -> TypeGuard[dict[str, Any]]:
+    """Whether a record is the runner's next: of the test in turn, or of the loading; in this window or the next."""
+    if record is None or type(record.get("i")) is not int or type(record.get("w")) is not int:
+        return False
+    return record["i"] in ((at, -1) if at == start else (at,)) and window <= record["w"] <= window + 1
 
 
 def _records(data: bytes) -> Iterator[dict[str, Any] | None]:

@@ -1,7 +1,8 @@
 """The program in a response: the last fenced block, or a plain program, or the completion of a prompt.
 
-Fences are read as chatty models write them and not as CommonMark has them (see `fences`): indented, quoted, opened at the
-end of a sentence, closed at the end of a line of code or not at all. What stands in `<think>` is not part of the answer.
+Fences are read as chatty models write them and not as CommonMark has them (see `fences`): indented, quoted, opened at
+the end of a sentence, closed at the end of a line of code or not at all. What stands in `<think>` is no part of the
+answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ LONGEST = 1 << 18  # characters of a program; what is longer is none that anybod
 MAX_CUTS = 20
 LONGEST_PLAIN = 1 << 15  # without a fence only parsing tells a program from prose, and parsing is slow
 
-_FENCE = re.compile(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n`]*+)$|^[^\n`]*[^\s`>][ \t]*+(`{3})([a-zA-Z+#0-9]++)[ \t\r]*+$", re.M)
+_FENCE = re.compile(
+    r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n`]*+)$|^[^\n`]*[^\s`>][ \t]*+(`{3})([a-zA-Z+#0-9]++)[ \t\r]*+$", re.M
+)
 _INLINE = re.compile(r"```([a-zA-Z+#0-9]*+)\s(.*?)```", re.S)
 _STOP = re.compile(r"(?:\s*(?:<\|[\w-]{1,20}\|>|</s>|<end_of_turn>))+\s*$")
 _WRAPPED = re.compile(r"[<\[](answer|python|code|solution)[>\]]\s*?\n?(.*?)(?:[<\[]/\1[>\]]|\Z)", re.S | re.I)
@@ -59,8 +62,8 @@ def extract_code(
     """The program that a response holds.
 
     The last fenced block whose tag is the language's, else the last without a tag; where the tests ask for a function,
-    the last of those that define it, for what follows is an example of its use. With `join`, all of them in their order.
-    Without a fence: a text that is a program as it stands, or that is one when the prompt goes before it.
+    the last of those that define it, for what follows is an example of its use. With `join`, all of them in their
+    order. Without a fence: a text that is a program as it stands, or that is one when the prompt goes before it.
 
     Example:
         >>> extract_code("Here:\\n```python\\nx = 1\\n```\\nDone.").code
@@ -157,7 +160,9 @@ def _of_blocks(blocks: list[_Block], language: str, join: bool, entry: str) -> C
     if not chosen:
         inner = [block for b in blocks if b.tag in _MARKDOWN for block in _blocks(b.text)]
         if inner:
-            return _of_blocks([b for b in inner if b.tag not in _MARKDOWN] or [_Block("text", "", True)], language, join, entry)
+            return _of_blocks(
+                [b for b in inner if b.tag not in _MARKDOWN] or [_Block("text", "", True)], language, join, entry
+            )
         found = ", ".join(sorted({b.tag for b in blocks}))
         return Code("", "", f"no block of {language}; the response has blocks of {found}")
     if join and len(chosen) > 1:
@@ -167,7 +172,7 @@ def _of_blocks(blocks: list[_Block], language: str, join: bool, entry: str) -> C
 
 
 def _last(blocks: list[_Block], entry: str) -> _Block:
-    """The last block; but not an example of use, nor a printed result, where a block before it is what was asked for."""
+    """The last block; but no example of use, and no printed result, where a block before it is what was asked for."""
     last = blocks[-1]
     if len(blocks) == 1 or (entry and (_defines(last.text, entry) or last.text.lstrip("\n")[:1].isspace())):
         return last

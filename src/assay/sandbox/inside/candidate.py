@@ -6,10 +6,13 @@ Plain values go over as they are; any other object stays here, in a table, and i
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
+import io
 import operator
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
 from typing import Any
 
 from . import wire
@@ -112,14 +115,35 @@ class Answers:
 
     def serve(self, message: dict[str, Any]) -> None:
         """Answer one request."""
+        answer: dict[str, Any]
+        printed = io.StringIO()
         try:
-            answer = getattr(self, "do_" + message["op"])(message)
+            with self._streams(message, printed):
+                answer = getattr(self, "do_" + message["op"])(message)
         except Gone:
             os._exit(3)
         except BaseException as error:
             arguments = [a if type(a) in (str, int, float, bool) else describe(error)["msg"] for a in error.args[:4]]
             answer = {"exc": [[c.__name__ for c in type(error).__mro__], [wire.encode(a) for a in arguments]]}
+        if "listen" in message:
+            answer["printed"] = printed.getvalue()
         self.channel.send(answer)
+
+    @contextlib.contextmanager
+    def _streams(self, message: dict[str, Any], printed: io.StringIO) -> Generator[None]:
+        """For one request, what the test has put in the place of standard output, standard input or `input`."""
+        usual = sys.stdin, sys.stdout, builtins.input
+        if "listen" in message:
+            sys.stdout = printed
+        if "stdin" in message:
+            sys.stdin = io.StringIO(message["stdin"])
+        if "input" in message:
+            builtins.input = self.decode(message["input"])
+        try:
+            yield
+        finally:
+            if message.keys() & {"listen", "stdin", "input"}:
+                sys.stdin, sys.stdout, builtins.input = usual
 
     def do_names(self, message: dict[str, Any]) -> Any:
         """Which of these names there are."""

@@ -79,6 +79,11 @@ def remember() -> None:
         importlib.machinery.PathFinder.find_spec("a_module_that_is_nowhere", paths)
 
 
+def forget_files() -> None:
+    """Where no file can be opened, what was not imported is not there: an `except ImportError` is to be reached."""
+    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter]  # type: ignore[list-item]
+
+
 def readable() -> bool:
     """Whether this process can read the standard library."""
     try:

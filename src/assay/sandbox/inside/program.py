@@ -22,6 +22,7 @@ from .channel import read_all
 from .entry import find, give_judges_names, spelled_out
 
 QUICK = 0.002  # tests that take less together share one mark: a mark wakes the supervisor
+MANY = 500  # after so many marks the stretches become twice as long: there is an end to what a supervisor reads
 FILE = "solution.py"
 
 
@@ -115,7 +116,7 @@ class Calls:
     def mark(self) -> None:
         """Say that the work so far is done, when it was worth a wake-up."""
         now = perf_counter()
-        if now - self.window > QUICK:
+        if now - self.window > QUICK * 2 ** (self.marked // MANY):
             self.window = now
             self.marked += 1
             os.write(self.marks, b".")

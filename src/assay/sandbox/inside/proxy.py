@@ -9,6 +9,7 @@ nothing that would let it say "yes, equal" of itself.
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -42,17 +43,32 @@ class Link:
         self.die = die
         self.callbacks: list[Callable[..., Any]] = []
         self.errors: dict[str, type[Exception]] = {}
+        self.streams = (sys.stdin, sys.stdout, builtins.input)
 
     def ask(self, op: str, **fields: Any) -> dict[str, Any]:
         """One request and its answer; an exception of the candidate's is raised as the builtin of its name."""
         try:
-            self.channel.send({"op": op, **fields})
+            self.channel.send({"op": op, **fields, **self._replaced()})
             answer = self._answer()
         except Gone as gone:
             self.die(f"the candidate's process: {gone}")
+        if type(answer.get("printed")) is str and sys.stdout is not self.streams[1]:
+            sys.stdout.write(answer["printed"])
         if "exc" in answer:
             self._raise(answer["exc"])
         return answer
+
+    def _replaced(self) -> dict[str, Any]:
+        """The streams that the test has put in the place of the usual ones: they hold for the candidate as well."""
+        stdin, stdout, asked = self.streams
+        replaced: dict[str, Any] = {}
+        if sys.stdout is not stdout:
+            replaced["listen"] = True
+        if sys.stdin is not stdin:
+            replaced["stdin"] = str(sys.stdin.read())
+        if builtins.input is not asked:
+            replaced["input"] = self.encode(builtins.input)
+        return replaced
 
     def value(self, op: str, *, own: int = RETURNED, **fields: Any) -> Any:
         """One request whose answer is a value."""

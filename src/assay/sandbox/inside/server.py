@@ -16,7 +16,6 @@ import mmap
 import os
 import select
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +62,9 @@ class Server:
             self.by_kind[kind] = Layers(rules, None, self.setup["uid"], threads)
         self.layers = self.by_kind[kinds[-1]]
         libraries.remember()
-        if setup["uid"] and setup["open_files"] and self._unreadable():
+        if not setup["open_files"]:
+            libraries.forget_files()
+        elif setup["uid"] and self._unreadable():
             libraries.reach_by_descriptor()
         can_tell()
         libc.prctl(libc.SET_DUMPABLE, 0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.util
 import json
 import os
 import sys
@@ -20,14 +19,11 @@ from typing import Any, NoReturn
 
 from . import wire
 from .channel import Channel, Gone, read_all
-from .program import QUICK, standard_streams
+from .program import MANY, QUICK, standard_streams
 from .proxy import NAMED, RETURNED, Link, Unsendable
-from .suite import SKIPS, Test, collect, stand_in
-
-OURS = ("math", "cmath", "collections", "itertools", "functools", "copy", "typing", "decimal", "fractions", "datetime")
-"""Modules whose public names the tests get from here when they do not import them: a comparison such as `isclose` must
-not be the candidate's. What the task itself names is the candidate's all the same."""
-SHORT = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "sp": "scipy"}
+from .pytests import SKIPS, Unknown, stand_in
+from .reading import Reading, our_own
+from .suite import Test, collect
 
 
 class Tester:
@@ -44,6 +40,8 @@ class Tester:
         self.skipped = 0
         self.names: dict[str, Any] = {}
         self.taken: set[str] = set()
+        self.foreign: dict[str, set[str]] = {}
+        self.classes: set[str] = set()
 
     # -- what is written --
 
@@ -61,10 +59,15 @@ class Tester:
         self.record(fault=reason[:200])
         os._exit(0)
 
+    def blame_the_tests(self, error: BaseException) -> None:
+        """End where the tests import what is not here. A module that the candidate lacks has no name on this side."""
+        if isinstance(error, ImportError) and error.name:
+            self.fault(f"the tests need the module {error.name!r}, which is not here")
+
     def mark(self) -> None:
         """Say that the work so far is done, when it was worth a wake-up."""
         now = perf_counter()
-        if now - self.window > QUICK:
+        if now - self.window > QUICK * 2 ** (self.marked // MANY):
             self.window = now
             self.marked += 1
             os.write(self.marks, b".")
@@ -88,14 +91,15 @@ class Tester:
             trees = [ast.parse(source) for source in (*self.job["setup"], *self.job["sources"])]
         except (SyntaxError, ValueError) as error:
             self.fault(f"the tests do not compile: {type(error).__name__}: {error}")
-        wanted = _used(trees) - defined - set(vars(builtins))
-        wanted |= {self.job["entry"]} - {""}
-        foreign = _foreign_modules(trees)
-        wanted |= {name for names in foreign.values() for name in names}
-        ours = {n: v for n in wanted - set(self.job["theirs"]) if (v := _our_own(n)) is not None}
+        reading = Reading(trees)
+        self.classes = {n for n in reading.classes(self.job["entry"]) if n[:1].isupper()} | set(self.job["classes"])
+        self.foreign = reading.foreign_modules()
+        wanted = reading.free() - defined - set(vars(builtins))
+        wanted |= {name for names in self.foreign.values() for name in names} | {self.job["entry"]} - {""}
+        ours = {n: v for n in wanted - set(self.job["theirs"]) if (v := our_own(n)) is not None}
         self.names.update(ours)
         self._ask(sorted(n for n in wanted - set(ours) if not n.startswith("__")))
-        for name in foreign:
+        for name in self.foreign:
             sys.modules[name] = self._solution(name)
 
     def _ask(self, wanted: list[str]) -> None:
@@ -116,8 +120,8 @@ class Tester:
             self.die(f"name {self.job['entry']!r} is not defined")
 
     def _how(self, name: str) -> int:
-        """Whether a name stands for a class under test: the prompt declares one, or it is written like one."""
-        return NAMED if name in self.job["classes"] or name[:1].isupper() else RETURNED
+        """Whether a name stands for a class under test: the prompt declares one, or the tests use one."""
+        return NAMED if name in self.classes else RETURNED
 
     def _error(self, name: str, mro: list[Any]) -> type[Exception]:
         """An exception class of the candidate's: a class here, below the same builtin."""
@@ -160,9 +164,10 @@ class Tester:
             self.skipped += 1
             self.record(i=i, result="skipped")
             return True
-        except Unsendable as error:
+        except (Unsendable, Unknown) as error:
             self.fault(str(error))
         except BaseException as error:
+            self.blame_the_tests(error)
             self.record(i=i, result="failed", detail=_where(error))
             return False
         self.record(i=i, result="passed")
@@ -175,79 +180,22 @@ class Tester:
 
     def tests_of_check(self) -> list[Test]:
         """One test: `check(candidate)`."""
+        entry = self.names[self.job["entry"]]  # before the tests, which may hold an answer of the same name
         for source in self.job["sources"]:
             exec(compile(source, "test", "exec"), self.names)
-        check, entry = self.names.get("check"), self.names[self.job["entry"]]
+        check = self.names.get("check")
         if not isinstance(check, types.FunctionType):
             self.fault("the tests define no check(candidate)")
         return [("check", lambda: check(entry))]
 
     def tests_of_suite(self) -> list[Test]:
         """The tests of a unittest or pytest file."""
-        kept = {n: self.names[n] for n in self.taken}
+        # the tests may hold an answer of the same name; unless they import the candidate's, it is not what they mean
+        kept = {} if self.foreign else {n: self.names[n] for n in self.taken & {self.job["entry"]}}
         for source in self.job["sources"]:
             exec(compile(source, "test", "exec"), self.names)
         self.names.update(kept)
         return collect(self.names, self.taken)
-
-
-def _used(trees: list[ast.Module]) -> set[str]:
-    """The names that are read somewhere and bound nowhere at the top."""
-    used: set[str] = set()
-    bound: set[str] = set()
-    for node in (n for tree in trees for n in ast.walk(tree)):
-        if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-    for node in (n for tree in trees for n in tree.body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.Import):
-            bound |= {(a.asname or a.name).partition(".")[0] for a in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            bound |= {a.asname or a.name for a in node.names}
-    return used - bound
-
-
-def _foreign_modules(trees: list[ast.Module]) -> dict[str, set[str]]:
-    """The modules that the tests import and that nobody has: those stand for the solution; and what is taken
-    of them.
-    """
-    found: dict[str, set[str]] = {}
-    for node in (n for tree in trees for n in ast.walk(tree)):
-        if isinstance(node, ast.ImportFrom) and node.module and not _is_known(node.module):
-            found.setdefault(node.module, set()).update(a.name for a in node.names if a.name != "*")
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if not _is_known(alias.name):
-                    name = alias.asname or alias.name
-                    uses = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Attribute))
-                    attributes = {n.attr for n in uses if isinstance(n.value, ast.Name) and n.value.id == name}
-                    found.setdefault(alias.name, set()).update(attributes)
-    return found
-
-
-def _is_known(name: str) -> bool:
-    top = name.partition(".")[0]
-    if top in sys.modules or top in sys.stdlib_module_names:
-        return top not in ("solution", "tests")
-    try:
-        return importlib.util.find_spec(top) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _our_own(name: str) -> Any:
-    """What a name means that the tests use without importing it: a module, or a well-known function of one."""
-    module = SHORT.get(name, name)
-    if module in sys.stdlib_module_names or module in SHORT.values() or module == "pytest":
-        try:
-            return importlib.import_module(module)
-        except ImportError:
-            return None
-    for owner in OURS:
-        if not name.startswith("_") and hasattr(known := importlib.import_module(owner), name):
-            return getattr(known, name)
-    return None
 
 
 def _where(error: BaseException) -> str:
@@ -281,5 +229,6 @@ def run_tester(descriptors: dict[str, int], job_fd: int) -> None:
     try:
         tester.run()
     except Exception as error:
+        tester.blame_the_tests(error)
         tester.record(i=tester.at, result="failed", detail="while the tests were loaded: " + _where(error))
     os._exit(0)
