@@ -68,6 +68,7 @@ def test_tests_may_be_the_ground_truth(code):
         ({"entry_point": "f", "check_test": "def other(candidate):\n    pass"}, "define no check"),
         ({"entry_point": "f", "asserts": ["import io\nassert f(io.StringIO()) == 1"]}, "cannot cross"),
         ({"entry_point": "f", "pytest": "import pytest\ndef test():\n    pytest.skip()"}, "every test skips"),
+        ({"entry_point": "f", "pytest": "def test(nowhere):\n    assert f(1) == 1"}, "a fixture 'nowhere'"),
     ],
 )
 def test_tests_that_cannot_be_run_are_nobodys_failure(code, tests, said):
@@ -192,6 +193,73 @@ def test_where_the_program_is(response, code_text, source):
     assert bool(found.missing) is not bool(source)
 
 
+TWICE = "def f(x):\n    return 2 * x\n"
+INDENTED = TWICE.replace("def", "    def").replace("\n    ", "\n        ")
+CHATTY = {
+    "in a list": f"1. Do this:\n\n    ```python\n{INDENTED}    ```\n",
+    "after thinking": f"<think>\n```python\ndef f(x):\n    return 0\n```\n</think>\n```python\n{TWICE}```",
+    "a fence that thinking left open": f"<think>try\n```python\ndef f(x): pass\n</think>\nSo:\n```python\n{TWICE}```",
+    "thinking that the template opened": f"hm ```python\nno\n```\n</think>\n```python\n{TWICE}```",
+    "at the end of a sentence": f"Here it is: ```python\n{TWICE}```\nDone.",
+    "closed on the last line": "```python\ndef f(x):\n    return 2 * x```",
+    "on one line": "```python def f(x): return 2 * x```",
+    "with attributes": f'```{{.python title="a.py"}}\n{TWICE}```',
+    "python3": f"~~~python3\n{TWICE}~~~",
+    "no tag, and its result after it": f"```\n{TWICE}```\nOutput:\n```\n4\n```",
+    "an example of use after it": f"```python\n{TWICE}```\nUse it so:\n```python\nprint(f(3))\n```",
+    "an empty block after it": f"```python\n{TWICE}```\n```python\n```",
+    "another language after it": f"```python\n{TWICE}```\n```javascript\nf(1)\n```",
+    "fences in a docstring": "```python\ndef f(x):\n    '''\n    ```python\n    f(1)\n    ```\n    '''\n    return 2 * x\n```",
+    "a fence in a string": f"```python\nS = '''\n```\nhello\n```\n'''\n{TWICE}```\nDone",
+    "open, after a closed one": f"```python\ndef f(x): pass\n```\nBetter:\n```python\n{TWICE}",
+    "a stop token at the fence": f"```python\n{TWICE}```<|im_end|>",
+    "a stop token after a program": f"{TWICE}</s>",
+    "a program after thinking": f"<think>hm</think>\n{TWICE}",
+    "answer tags": f"<think>hm</think><answer>\n{TWICE}</answer>",
+    "quoted": "> ```python\n> def f(x):\n>     return 2 * x\n> ```",
+    "in markdown": f"````markdown\n# F\n```python\n{TWICE}```\n````",
+    "carriage returns": "```python\r\ndef f(x):\r\n    return 2 * x\r\n```\r\n",
+    "a byte order mark": f"\ufeff```python\n{TWICE}```",
+}
+
+
+@pytest.mark.parametrize("how", CHATTY)
+def test_a_program_in_chatter(how):
+    found = extract_code(CHATTY[how], entry_point="f")
+    names = {}
+    exec(found.code, names)
+    assert names["f"](4) == 8
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "<think>\n```python\nx = 1\n```\n</think>\nI give up.",
+        "<think>It may be\n```python\nx = 1\n```",
+        "```pycon\n>>> f(1)\n```",
+    ],
+)
+def test_what_is_no_answer(response):
+    found = extract_code(response)
+    assert not found.code
+    assert found.missing
+
+
+def test_the_last_of_two_answers_counts():
+    first, last = "```python\ndef f(x):\n    return 0\n```\n", f"```python\n{TWICE}```\n"
+    assert extract_code(first + last, entry_point="f").code == TWICE
+    assert extract_code(last + first, entry_point="f").code == "def f(x):\n    return 0\n"
+
+
+def test_a_method_is_completed():
+    prompt = "class Solution:\n    def twice(self, x: int) -> int:\n"
+    found = extract_code("        return 2 * x\n", prompt=prompt, entry_point="Solution().twice")
+    assert found.source == "completion"
+    names = {}
+    exec(found.code, names)
+    assert names["Solution"]().twice(4) == 8
+
+
 def test_blocks_are_joined_where_asked():
     response = "```python\nx = 1\n```\nthen\n```python\ny = x\n```"
     assert extract_code(response, join=True).code == "x = 1\n\ny = x\n"
@@ -212,6 +280,18 @@ def test_a_completion_of_the_prompt():
         assert names["f"](4) == 8
 
 
-@pytest.mark.parametrize("text", ["`" * 100_000, "```python\n" * 50_000, "\x00" * 1000, "🙂" * 100_000, "~~~\n" * 9999])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 100_000,
+        "```python\n" * 50_000,
+        "a ```python\n" * 20_000,
+        "> " * 99_999,
+        "<answer>" * 9999,
+        "\x00" * 1000,
+        "🙂" * 100_000,
+        "~~~\n" * 9999,
+    ],
+)
 def test_extraction_is_bounded(text):
     extract_code(text, prompt="def f():\n", entry_point="f")

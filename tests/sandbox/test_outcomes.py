@@ -116,3 +116,42 @@ def test_no_detail_holds_the_expected_value(reward, form):
     assert output.reward == 0.0
     assert "the secret" not in str(output.metadata)
     assert output.metadata["tests"][0]["detail"]
+
+
+FORGED_MARKS = """
+import os, sys, time
+frame = sys._getframe()
+while frame:
+    if hasattr(frame.f_locals.get("self"), "marks"):
+        MARKS = frame.f_locals["self"].marks
+    frame = frame.f_back
+def f(x):
+    began, marks = time.process_time(), 0
+    while x == 1 and time.process_time() - began < 1.0:
+        if time.process_time() - began > 0.2 * (marks + 1):
+            marks += 1
+            os.write(MARKS, b".")
+    return x
+"""
+MANY_MARKS = """
+import os
+def f(x):
+    while True:
+        for fd in range(3, 9):
+            try:
+                os.write(fd, b"." * 4000)
+            except OSError:
+                pass
+"""
+
+
+def test_marks_that_the_runner_did_not_make_buy_no_time(reward):
+    output = grade(reward, FORGED_MARKS, function(*[([i], i) for i in range(1, 8)], time_limit_s=0.3))
+    assert output.reward == 0.0
+    assert "protocol_fault" in output.metadata["flags"]
+
+
+def test_many_marks_are_no_fault_of_the_fork_server(reward):
+    output = grade(reward, MANY_MARKS, function(([1], 1), time_limit_s=1.0))
+    assert output.reward == 0.0
+    assert "protocol_fault" in output.metadata["flags"]

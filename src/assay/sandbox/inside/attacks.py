@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .confine import Layers
+from .confine import Layers, kernel_limits
 
 EXECUTED, CANNOT = 77, 99
 LIMITS = {"memory": 1 << 30, "cpu": 2, "output": 1 << 16}
@@ -151,7 +151,7 @@ def _tried(names: list[str], layers: Layers, target: Target) -> list[str]:
 def _try(names: list[str], layers: Layers, target: Target, said: mmap.mmap) -> None:
     """In the child: never returns."""
     try:
-        layers.apply(LIMITS)
+        layers.apply(kernel_limits(LIMITS, layers.threads))
         for i, name in enumerate(names):
             said[0] = i + 1
             said[1 + i] = _works(ATTACKS[name], target)

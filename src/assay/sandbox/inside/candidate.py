@@ -18,7 +18,7 @@ from typing import Any
 from . import wire
 from .channel import Channel, Gone, read_all
 from .entry import find
-from .program import describe, execute, namespace, standard_streams
+from .program import describe, execute, namespace
 
 IN_PLACE = (list, dict, set, bytearray)
 OPERATORS = frozenset(
@@ -226,7 +226,6 @@ class Answers:
 def run_candidate(descriptors: dict[str, int], job_fd: int) -> None:
     """Load the code, then answer until the tester has gone. Ends the process."""
     job = wire.loads(read_all(job_fd))
-    standard_streams()
     channel = Channel(descriptors["reads"], descriptors["writes"])
     names = namespace("solution")
     try:

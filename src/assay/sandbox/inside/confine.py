@@ -11,6 +11,8 @@ from . import landlock, libc
 from .seccomp import Filter
 
 OPEN_FILES = 64
+Limits = list[tuple[int, int, int]]
+"""What of, the soft and the hard limit."""
 
 
 @dataclass
@@ -25,10 +27,11 @@ class Layers:
     threads: int = 0
     """The most tasks that the user may have; 0 leaves it."""
 
-    def apply(self, limits: dict[str, int], uid_offset: int = 0) -> None:
+    def apply(self, limits: Limits, uid_offset: int = 0) -> None:
         """Confine this process, for good."""
         parent = os.getppid()
-        set_limits(limits, self.threads)
+        for kind, soft, hard in limits:
+            resource.setrlimit(kind, (soft, hard))
         if self.uid:
             uid = self.uid + uid_offset
             os.setgroups([])
@@ -46,8 +49,8 @@ class Layers:
             self.filter.apply()
 
 
-def set_limits(limits: dict[str, int], threads: int) -> None:
-    """The kernel's own limits: memory, CPU seconds, file size, descriptors, tasks."""
+def kernel_limits(limits: dict[str, int], threads: int) -> Limits:
+    """The kernel's own limits: memory, CPU seconds, file size, descriptors, tasks. Worked out once, before the fork."""
     values = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
@@ -60,9 +63,10 @@ def set_limits(limits: dict[str, int], threads: int) -> None:
         values[resource.RLIMIT_NPROC] = threads
     if "stack" in limits:
         values[resource.RLIMIT_STACK] = limits["stack"]
+    found: Limits = []
     for kind, value in values.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
+        found.append((kind, value, value))
     # the fork server watches the child's clock; this is for the case that it cannot
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+    return [*found, (resource.RLIMIT_CPU, limits["cpu"], limits["cpu"] + 1)]

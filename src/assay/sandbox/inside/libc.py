@@ -8,6 +8,7 @@ from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
 SET_PDEATHSIG, SET_DUMPABLE, CAPBSET_DROP, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 4, 24, 38, 47
 
@@ -20,8 +21,7 @@ def syscall(number: int, *arguments: Any) -> int:
 
 def prctl(option: int, *arguments: int) -> int:
     """prctl(2); OSError where it fails."""
-    values = [ctypes.c_ulong(a) for a in (*arguments, 0, 0, 0, 0)[:4]]
-    return _checked(_libc.prctl(ctypes.c_int(option), *values), f"prctl {option}")
+    return _checked(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
 def unshare(flags: int) -> None:

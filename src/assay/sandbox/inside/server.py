@@ -21,7 +21,7 @@ from typing import Any
 
 from . import attacks, jail, landlock, libc, libraries, native, program, seccomp
 from .candidate import run_candidate
-from .confine import Layers
+from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
 from .watch import Child, Watch, can_tell
 
@@ -67,6 +67,7 @@ class Server:
         elif setup["uid"] and self._unreadable():
             libraries.reach_by_descriptor()
         can_tell()
+        program.standard_streams()
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
             profile = seccomp.Profile(self.setup["open_files"], bool(self.setup["native"]))
@@ -104,7 +105,7 @@ class Server:
         child = os.fork()
         if child == 0:
             try:
-                self.layers.apply(attacks.LIMITS)
+                self.layers.apply(kernel_limits(attacks.LIMITS, self.layers.threads))
                 os._exit(0 if libraries.readable() else 1)
             except BaseException:
                 os._exit(1)
@@ -143,9 +144,10 @@ class Server:
         marks, said = os.pipe()
         opened = [marks, said]
         children: list[Child] = []
+        bounds = kernel_limits(limits, self.layers.threads)
         try:
             for name, body, descriptors in getattr(self, "_" + request["op"])(given, said, opened):
-                children.append(self._fork(name, body, descriptors, limits))
+                children.append(self._fork(name, body, descriptors, bounds))
             os.close(said)
             opened.remove(said)
             answer = Watch(children, marks, limits, [self.host]).run()
@@ -198,7 +200,7 @@ class Server:
     def _quiet(self, job: int) -> dict[str, int]:
         return {"stdin": self.null, "stdout": self.null, "stderr": self.null, "job": job}
 
-    def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> Child:
+    def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> Child:
         slot = name == "tester"
         self.confined[slot] = 0
         pid = os.fork()
@@ -206,7 +208,7 @@ class Server:
             self._child(name, body, descriptors, limits)
         return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
 
-    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: dict[str, Any]) -> None:
+    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
             places = _place(descriptors)

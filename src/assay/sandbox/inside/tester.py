@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from . import wire
 from .channel import Channel, Gone, read_all
-from .program import MANY, QUICK, standard_streams
+from .program import MANY, QUICK
 from .proxy import NAMED, RETURNED, Link, Unsendable
 from .pytests import SKIPS, Unknown, stand_in
 from .reading import Reading, our_own
@@ -211,7 +211,6 @@ def _where(error: BaseException) -> str:
 def run_tester(descriptors: dict[str, int], job_fd: int) -> None:
     """Run the tests. Ends the process."""
     job = wire.loads(read_all(job_fd))
-    standard_streams()
     channel = Channel(descriptors["reads"], descriptors["writes"])
     tester = Tester(
         job, link := Link(channel, lambda reason: tester.die(reason)), descriptors["records"], descriptors["marks"]

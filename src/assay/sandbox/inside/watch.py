@@ -195,6 +195,7 @@ class Watch:
         self.windows += [[round(spent / said, 5), round(waited / said, 5)]] * said
         self.window = (cpu, own)
         if len(self.windows) > MAX_MARKS:
+            del self.windows[MAX_MARKS:]  # what is answered is one message
             self._stop("marks")
 
     def _ended(self, fd: int, poll: Any) -> None:
