@@ -101,6 +101,8 @@ def gold_gap(table: Table, scorer: Scorer, budget: int) -> GoldGap:
     bands = stratified(table.reward, budget)
     asked = [int(row) for _, chosen in bands for row in chosen]
     golds = dict(zip(asked, scorer(asked), strict=True))
+    scale = np.array([*(g for g in golds.values() if g is not None), *table.reward[table.reward == table.reward]])
+    ends = np.array([scale.min(), scale.max()]) if len(scale) else np.zeros(2)
     strata: list[Stratum] = []
     gap = variance = 0.0
     total = sum(len(band) for band, _ in bands) or 1
@@ -114,9 +116,8 @@ def gold_gap(table: Table, scorer: Scorer, budget: int) -> GoldGap:
         differences |= {row: float(d) for (row, _), d in zip(known, over, strict=True)}
         share = len(band) / total
         gap += share * float(over.mean())
-        if len(over) > 1:
-            left_out = 1.0 - len(over) / len(band)
-            variance += share**2 * float(over.var(ddof=1)) / len(over) * left_out
+        not_looked_at = 1.0 - len(over) / len(band)
+        variance += share**2 * _variance_of_mean(over, reward.mean() - ends) * not_looked_at
         mean = float(np.mean([g for _, g in known]))
         strata.append(
             Stratum(float(reward.min()), float(reward.max()), len(band), len(known), float(reward.mean()), mean)
@@ -126,6 +127,15 @@ def gold_gap(table: Table, scorer: Scorer, budget: int) -> GoldGap:
     failed = sum(g is None for g in golds.values())
     overpaid = tuple(row for row in worst[:100] if differences[row] > 1e-9)
     return GoldGap(len(differences), failed, gap, (gap - half, gap + half), tuple(strata), overpaid)
+
+
+def _variance_of_mean(values: Array, extremes: Array) -> float:
+    """The variance of a mean, as if each extreme had been seen once as well.
+
+    A sample in which nothing differs does not show that nothing ever does; see Agresti and Coull (1998).
+    """
+    seen = numpy().concatenate([values, extremes])
+    return float(seen.var()) / len(seen)
 
 
 def judge_noise(table: Table, scorer: Scorer, budget: int, repeats: int = 3) -> JudgeNoise:
