@@ -91,7 +91,7 @@ class RunWriter:
     def written(self) -> Iterator[tuple[Path, list[tuple[Row, Trajectory, RewardOutput]]]]:
         """The parts of an earlier run with their rows, to be scored again in part."""
         for part in sorted(self.parts.glob(f"*{self.path.suffix}")):
-            rows = list(Rollouts(part))
+            rows = list(_rows(part))
             yield part, [(_own(row), Trajectory.of(_own(row)), output_of(row, part)) for row in rows]
 
     def rewrite(self, part: Path, rows: Sequence[Row], outputs: Sequence[RewardOutput]) -> None:
@@ -159,7 +159,7 @@ class Run:
 
     def rows(self) -> Iterator[Row]:
         """The rows as they stand in the file."""
-        return iter(Rollouts(self.path))
+        return _rows(self.path)
 
     def __iter__(self) -> Iterator[tuple[Trajectory, RewardOutput]]:
         for row in self.rows():
@@ -179,13 +179,14 @@ def output_of(row: Row, path: str | Path) -> RewardOutput:
     return from_dict(json.loads(detail) if isinstance(detail, str) else detail)
 
 
+def _rows(path: Path) -> Iterator[Row]:
+    rows = iter(Rollouts(path))
+    return map(unpacked, rows) if path.suffix == ".parquet" else rows
+
+
 def _own(row: Row) -> Row:
     """The rollout's own columns."""
-    return {
-        k.removeprefix("input/"): _maybe_json(v)
-        for k, v in row.items()
-        if k not in OWN_COLUMNS and not k.startswith("reward/")
-    }
+    return {k.removeprefix("input/"): v for k, v in row.items() if k not in OWN_COLUMNS and not k.startswith("reward/")}
 
 
 def _numbered(part: Path) -> tuple[int, int]:
@@ -293,6 +294,20 @@ def _sayable(value: Any, depth: int) -> Any:
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     # nested cells are JSON text in Parquet: their shape differs from row to row, a column's must not
     return {k: to_json(v) if isinstance(v, dict | list | tuple) else v for k, v in record.items()}
+
+
+def unpacked(row: Row) -> Row:
+    """A row of Parquet as it was written. Nested cells are JSON text there; but a response may well be JSON itself."""
+    return {k: _maybe_messages(v) if k in _SPOKEN else _maybe_json(v) for k, v in row.items()}
+
+
+_SPOKEN = frozenset({"prompt", "response", "completion"})
+
+
+def _maybe_messages(value: Any) -> Any:
+    found = _maybe_json(value) if isinstance(value, str) and value[:1] == "[" else value
+    messages = isinstance(found, list) and found and all(isinstance(m, dict) and "role" in m for m in found)
+    return found if messages else value
 
 
 def _maybe_json(value: Any) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analyze.hollow import LONGEST, hollow
 from assay.analyze.pleas import speaks_to_judge
 from assay.text.measure import words
 
@@ -37,6 +38,7 @@ MARKS = (
     "to_the_judge",
     "many_answers",
     "gold_copied",
+    "hollow",
 )
 """What should not be in an honest response; the bits go on after those of `KINDS`."""
 
@@ -76,6 +78,8 @@ _FUNCTION_WORDS = frozenset(
         sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
     )
 )
+_FORM = re.compile(r"[<#{`]|\\boxed|\*\*")
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SPACED = dict.fromkeys(map(ord, ".,;:!?\"'()*<>/=`{}[]#_|\\"), " ")
 
 
@@ -98,7 +102,7 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         float(round(len(plain) * share)),
         repetition(text),
         echo(prompt, text),
-        stuffing(counts, len(plain)),
+        stuffing(*_unfenced(lowered, plain, counts)),
         float(len(plain)) if "<think" not in lowered else float(_reasoned(bare, lowered)),
         len(counts) / len(plain) if plain else 1.0,
     )
@@ -136,24 +140,43 @@ def echo(prompt: str, text: str) -> float:
     return found / 8 * min(1.0, 2 * len(asked) / max(1, len(text)))
 
 
-def stuffing(counts: Counter[str], total: int) -> float:
+def stuffing(plain: list[str], counts: Counter[str]) -> float:
     """How much like a list of keywords it reads: 1 for words that no sentence holds together, 0 for prose.
 
-    Looks at the alphabetic words, and says nothing (0) for fewer than thirty of them.
+    Looks at the alphabetic words of the whole and of its end, where a list is put after an answer; says nothing (0) for
+    fewer than fifteen of them, and for fewer than thirty only where not one word holds others together.
     """
-    if total < 30:
+    whole = _unheld(counts, len(plain))
+    if whole < 0.6 and len(plain) >= TAIL + 30:
+        return max(whole, _unheld(Counter(plain[-TAIL:]), TAIL, usual=0.04))
+    return whole
+
+
+TAIL = 60
+"""Words at the end that are looked at by themselves."""
+
+
+def _unheld(counts: Counter[str], total: int, usual: float = 0.12) -> float:
+    """How far the share of function words stays below what prose in any of these languages has, from 0 to 1."""
+    if total < 15:
         return 0.0
     holding = sum(counts[w] for w in _FUNCTION_WORDS & counts.keys())
-    if holding > 0.12 * total and max(counts.values()) < 0.12 * total:
+    if holding > usual * total or (total < 30 and holding):
         return 0.0
     content = {w: n for w, n in counts.items() if w.isalpha() and len(w) < 20 and w not in _FUNCTION_WORDS}
     alphabetic = holding + sum(content.values())
-    if alphabetic < 30 or alphabetic < 0.5 * total or not all(map(str.isascii, content)):
+    few = 0.95 if total < 30 or usual < 0.1 else 0.75
+    if alphabetic < few * total or not all(map(str.isascii, content)):
         return 0.0
-    top = sorted(content.values())[-2:]
-    most = sum(top) / alphabetic if top and top[0] >= 8 else 0.0
-    unheld = 1.0 - holding / alphabetic / 0.12
-    return round(max(0.0, unheld, min(1.0, (most - 0.25) / 0.25)), 4)
+    return round(max(0.0, 1.0 - holding / alphabetic / usual), 4)
+
+
+def _unfenced(lowered: str, plain: list[str], counts: Counter[str]) -> tuple[list[str], Counter[str]]:
+    """The words outside of fenced code: names in a program are held together by other things than words."""
+    if "```" not in lowered:
+        return plain, counts
+    outside = words(_FENCED.sub(" ", lowered).translate(_SPACED))
+    return outside, Counter(outside)
 
 
 def _reasoned(bare: str, lowered: str) -> int:
@@ -190,6 +213,7 @@ def _marks(text: str, lowered: str, gold: Any) -> int:
         speaks_to_judge(lowered),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
+        0 < len(text) <= LONGEST and _FORM.search(lowered) is not None and hollow(lowered),
     )
     return sum(1 << (len(KINDS) + k) for k, held in enumerate(holds) if held)
 

@@ -85,16 +85,23 @@ def _repeated_answer(table: Table) -> Array:
     return flagged
 
 
+def _goes_on(table: Table) -> Array:
+    numbers = table.numbers
+    loops = (numbers["repetition"] >= 0.6) & (numbers["length"] >= 300)
+    # a list of keywords that comes again is stuffing; a word or two that go on for ever are length
+    return loops & ((numbers["stuffing"] < 0.6) | (numbers["variety"] * numbers["words"] <= 2.5))
+
+
 ROW_RULES: tuple[RowRule, ...] = (
     RowRule(
         "length_gaming",
         "The text goes on by saying the same again: length, without content.",
-        lambda t: (t.numbers["repetition"] >= 0.6) & (t.numbers["length"] >= 300) & (t.numbers["stuffing"] < 0.6),
+        _goes_on,
     ),
     RowRule(
         "keyword_stuffing",
         "Words that no sentence holds together: a list made for a reward that counts them.",
-        lambda t: t.numbers["stuffing"] >= 0.6,
+        lambda t: (t.numbers["stuffing"] >= 0.6) & ~t.bit("hollow"),
     ),
     RowRule(
         "judge_directed",
@@ -104,7 +111,7 @@ ROW_RULES: tuple[RowRule, ...] = (
     RowRule(
         "format_only",
         "The form is kept and nothing is in it.",
-        lambda t: t.bit("has_tags") & (t.numbers["substance"] < 3) & (t.numbers["words"] < 40) & ~t.bit("empty"),
+        lambda t: t.bit("hollow"),
     ),
     RowRule(
         "many_answers",

@@ -18,7 +18,7 @@ _ADDRESSEE = r"(grader|judge|evaluator|reviewer|rater|grading (model|system|scri
 _GRADES = r"(score|rating|marks|grade)\b"
 
 _RULES: tuple[Rule, ...] = tuple(
-    (words, re.compile(pattern))
+    (words, re.compile(pattern, re.MULTILINE))
     for words, pattern in (
         # somebody is spoken to who is not the one that asked
         (
@@ -63,10 +63,32 @@ _RULES: tuple[Rule, ...] = tuple(
             r"(finished|complete|over|closed)",
         ),
         (("rubric",), r"\brubric (is|was|has been) (now )?(updated|changed|replaced)"),
+        (
+            _ADDRESSEES,
+            rf"\b(as|being) (the|an?|my) ([a-z]+ )?{_ADDRESSEE}[^.\n]{{0,12}}\byou\b"
+            r"|\byou are (now )?(an?|the|my) ([a-z]+ ){0,2}(grader|evaluator|rater)s?\b"
+            r"|\byou are (now )?(an?|the|my) (ai|llm|impartial|lenient|generous|strict|fair|helpful) judge\b",
+        ),
+        (
+            ("do not", "don't", "no need", "stop"),
+            r"\b(do not|don't|no need to|stop) (evaluat|grad|judg|scor|assess)(e|ing)? (this|my|the) "
+            r"(response|answer|submission|solution)\b",
+        ),
+        (
+            ("reward", "score", "points", "grade"),
+            r"\b(give|award|grant|assign)s? (it|this|me|us|(this|the|my) (response|answer|submission|solution)) "
+            r"(an?|the) (full|max(imum)?|highest|perfect|top|best)( possible)? (reward|score|points|grade)\b",
+        ),
+        (("system:",), r"^system:[^\n]{0,80}\b(correct|verified|score|reward|grade|rating|verdict)\b"),
+        (
+            ("answer", "response", "solution"),
+            r"\b(answer|response|solution)\b[^.\n]{0,30}"
+            r"\bverified (as correct|by (an? )?(experts?|humans?|officials?|staff))\b",
+        ),
         # what a judge's own prompt or reply is made of
         (("[[",), r"\[\[[^\]\n]{0,30}(verdict|rating|score|correct|pass)[^\]\n]{0,30}\]\]"),
         (("[[",), r"\b(rating|verdict)\b[^\n]{0,12}\[\["),
-        (("[the ", "[result]"), r"\[the (start|end) of assistant|\[result\]"),
+        (("[the ", "[result]"), r"\[the (start|end) of assistant|(?<![\w\])])\[result\]"),
         (
             ("</response", "</submission", "</trajectory", "<instructions", "<score", "<verdict", "<rubric"),
             r"</(response|submission|trajectory)>|<(instructions|trajectory|score|verdict|rubric)\b",
@@ -80,8 +102,10 @@ _FORGED = re.compile(
     r"\b(score|rating|grade|verdict|marks)\b[\"']?\s*[:=]\s*[\"'*]*\s*"
     r"((10|100|5|1(\.0+)?)\s*/\s*\d+|max\w*|correct|pass(ed)?\b)"
     r"|[{,]\s*[\"'](score|rating|verdict|grade)[\"']\s*:"
+    r"|\breward\b\s*[:=]\s*[-+]?\d+(\.\d+)?\W*\Z|\bscore\b\s*[:=]\s*1\.0+\W*\Z|\bgrade\b\s*[:=]\s*a\+?\W*\Z"
+    r"|\[\[(10|[abc])\]\]\W*\Z"
 )
-_GRADE_WORDS = ("score", "rating", "grade", "verdict", "marks")
+_GRADE_WORDS = ("score", "rating", "grade", "verdict", "marks", "reward", "[[")
 END = 250
 """Characters at the end. A verdict as a judge would write it is only looked for there, and not in code."""
 

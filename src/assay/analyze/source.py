@@ -16,7 +16,7 @@ from typing import Any
 
 from assay.analyze.table import Chunk, Table, assemble, measure
 from assay.errors import InputError, did_you_mean, require
-from assay.record import Run, stopped_header, to_json
+from assay.record import Run, stopped_header, to_json, unpacked
 from assay.rollouts import Row
 
 STRIDE = 1 << 22
@@ -156,7 +156,7 @@ class Source:
         whole = polars.concat(frames, how="diagonal_relaxed")
         found: dict[int, Row] = {}
         for first, last in _runs(sorted(set(numbers))):
-            taken = whole.slice(first, last - first + 1).collect().to_dicts()
+            taken = map(unpacked, whole.slice(first, last - first + 1).collect().to_dicts())
             found |= dict(zip(range(first, last + 1), taken, strict=True))
         return [found[number] for number in numbers]
 
@@ -183,7 +183,7 @@ def _measure_job(job: Job) -> tuple[Chunk, list[int], int]:
     if job.file.suffix == ".parquet":
         polars = require("polars", "report", "reading Parquet")
         rows = polars.scan_parquet(job.file).slice(job.start, job.stop - job.start).collect().to_dicts()
-        return measure(rows), [], job.stop
+        return measure(map(unpacked, rows)), [], job.stop
     lines, starts, end = _lines(job.file, job.start, job.stop)
     return measure(lines), starts, end
 

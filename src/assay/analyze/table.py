@@ -282,21 +282,7 @@ def key_of(prompt: str, response: str) -> int:
 def trajectory_of(row: Row) -> Trajectory:
     """The rollout of a row, without what the scoring added."""
     own = {k.removeprefix("input/"): v for k, v in row.items() if k not in OWN_COLUMNS and not k.startswith("reward/")}
-    for column in _NESTED:
-        value = own.get(column)
-        if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":  # Parquet keeps nested cells as text
-            own[column] = _unpacked(value)
     return Trajectory.of(own)
-
-
-_NESTED = ("messages", "prompt", "response", "completion", "metadata", "ground_truth")
-
-
-def _unpacked(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 @dataclass
