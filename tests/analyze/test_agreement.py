@@ -203,6 +203,17 @@ def test_the_gold_gap_lies_in_its_interval(tmp_path):
     assert all(rewards[i] > 0.8 for i in found.overpaid)
 
 
+def test_a_small_sample_without_a_difference_does_not_show_that_there_is_none(tmp_path):
+    rewards = [float(i % 2) for i in range(2000)]
+    golds = [0.0 if i % 200 == 1 else reward for i, reward in enumerate(rewards)]  # one in a hundred of the paid
+    table = table_of(tmp_path / "a.jsonl", rewards)
+    found = gold_gap(table, lambda rows: [golds[i] for i in rows], budget=20)
+    assert found.interval[0] <= 0.005 <= found.interval[1]
+    assert found.interval[1] > 0.02
+    whole = gold_gap(table, lambda rows: [golds[i] for i in rows], budget=2000)
+    assert whole.interval == pytest.approx((0.005, 0.005)), "every row was looked at"
+
+
 def test_a_verifier_that_fails_is_counted_and_not_taken_for_zero(tmp_path):
     table = table_of(tmp_path / "a.jsonl", [0.5] * 40)
     found = gold_gap(table, lambda rows: [None if i % 2 else 0.5 for i in rows], budget=40)

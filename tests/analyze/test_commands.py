@@ -49,6 +49,26 @@ def test_inspect_with_a_stronger_verifier(hacked_run, tmp_path, capsys):
     assert json.loads(out)["noise"]["noise"] == 0.0
 
 
+def test_inspect_tells_the_weights_for_a_share(hacked_run, capsys):
+    _, out, _ = run(capsys, "inspect", hacked_run, "--rows", "0", "--share", "right=60%")
+    line = next(line for line in out.splitlines() if "--set weight.right=" in line)
+    assert abs(float(line.split()[-1].rstrip("%")) - 60) < 1
+    assert run(capsys, "inspect", hacked_run, "--share", "right=60")[0] == 2
+    assert run(capsys, "inspect", hacked_run, "--share", "nothing=0.6")[0] == 2
+
+
+def test_inspect_holds_the_run_against_its_labels(hacked_run, tmp_path, capsys):
+    rows = [json.loads(line) for line in hacked_run.read_text().splitlines()]
+    copy = tmp_path / "run.jsonl"
+    copy.write_text(hacked_run.read_text())
+    labels = [{"prompt": r["prompt"], "response": r["response"], "label": int(r["reward/right"])} for r in rows[:300]]
+    (tmp_path / "run.jsonl.labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    _, out, _ = run(capsys, "inspect", copy, "--rows", "0")
+    assert "Against the labels beside this Run" in out
+    _, out, _ = run(capsys, "inspect", copy, "--json")
+    assert json.loads(out)["agreement"]["auc"] > 0.9
+
+
 def test_inspect_refuses_what_it_does_not_know(hacked_run, capsys):
     assert run(capsys, "inspect", hacked_run, "--estimator", "ppo")[0] == 2
     assert run(capsys, "inspect", hacked_run, "--fail-on", "maybe")[0] == 2

@@ -160,6 +160,48 @@ def test_drift_over_steps_is_told(tmp_path):
     assert {"length_drift", "signal_fades", "no_signal"} <= rules
 
 
+def test_gains_that_are_not_of_what_is_right_are_told(tmp_path):
+    def right(response):
+        return float(response.startswith("right"))
+
+    def form(response):
+        return float("form" in response)
+
+    def rules_after(late):
+        rows = [
+            {"prompt": f"p{p}", "response": f"{'right' if k % 2 else 'wrong'} {k} {late(p, k)}", "step": p // 4}
+            for p in range(80)
+            for k in range(8)
+        ]
+        reward = assay.CompositeReward({"right": (right, 0.5), "form": (form, 0.5)})
+        with RunWriter(tmp_path / "run.jsonl", {"shape": shape_of(reward)}) as run:
+            run.write(rows, assay.score(reward, rows))
+        return {f.rule: f for f in study(Source(tmp_path / "run.jsonl").table()).findings}
+
+    found = rules_after(lambda p, k: "form" if k < p / 10 else "")
+    assert found["gains_without_right"].severity == "alarm"
+    assert "'right' makes +0.000 and 'form' +0.39" in found["gains_without_right"].says
+    assert "gains_without_right" not in rules_after(lambda p, k: "form")
+
+
+def test_a_narrowing_vocabulary_is_told(tmp_path):
+    import random
+
+    r = random.Random(0)
+    rows = [
+        {
+            "prompt": f"p{p}",
+            "response": " ".join(f"w{r.randrange(max(4, 300 - 4 * p))}" for _ in range(120)),
+            "step": p // 4,
+        }
+        for p in range(80)
+        for _ in range(4)
+    ]
+    with RunWriter(tmp_path / "run.jsonl", {}) as run:
+        run.write(rows, assay.score(lambda response: float(len(set(response))), rows))
+    assert "vocabulary_narrows" in {f.rule for f in study(Source(tmp_path / "run.jsonl").table()).findings}
+
+
 def test_the_gap_to_a_gold_column_is_told(tmp_path):
     rows = [
         {"prompt": f"p{i // 4}", "response": f"r {i}", "group": f"g{i // 4}", "gold": float(i % 40 < 30)}

@@ -93,6 +93,8 @@ def weights_for(table: Table, wanted: Mapping[str, float], estimator: Estimator 
     """
     np = numpy()
     now = table.weights()
+    by_end = {name.rpartition("/")[2]: name for name in now}
+    wanted = {name if name in now else by_end.get(name, name): share for name, share in wanted.items()}
     for name in wanted:
         if name not in now:
             raise ConfigError(f"there is no component {name!r}; there is {', '.join(now)}.{did_you_mean(name, now)}")
@@ -112,6 +114,17 @@ def weights_for(table: Table, wanted: Mapping[str, float], estimator: Estimator 
         scale = sum(map(abs, now.values())) / sum(map(abs, weights.values()))
         weights = {n: w * scale for n, w in weights.items()}
     return {n: weights.get(n, 0.0) for n in now}
+
+
+def shares_under(table: Table, weights: Mapping[str, float], estimator: Estimator = "grpo") -> dict[str, float]:
+    """Each component's share of the advantage's variance under these weights, gates and bounds left out.
+
+    Under GRPO every group counts the same, so that a component that is silent in a fifth of them cannot have more than
+    four fifths, whatever its weight.
+    """
+    space = _Space.of(table, estimator)
+    centred = {name: space.centred(table.parts[name].value[space.rows]) for name in weights}
+    return space.shares(centred, weights)
 
 
 def advantages(table: Table, estimator: Estimator = "grpo") -> Array:

@@ -56,6 +56,10 @@ class StepPoint:
     not_scored: float
     length: float
     """The median length of a response, in characters."""
+    repetition: float
+    """The mean of how much a response says again."""
+    vocabulary: float
+    """The median of distinct words over the root of all words: what is left of it when a policy's language narrows."""
     parts: dict[str, float]
     """The mean of each component."""
 
@@ -125,6 +129,8 @@ def _point(table: Table, step: int, rows: Array) -> StepPoint:
         flat=float((low == high)[several].mean()) if several.any() else 0.0,
         not_scored=1.0 - len(known) / max(1, len(rows)),
         length=float(np.median(table.numbers["length"][rows])),
+        repetition=float(table.numbers["repetition"][rows].mean()),
+        vocabulary=float(np.median(table.numbers["variety"][rows] * np.sqrt(table.numbers["words"][rows]))),
         parts={name: mean_of(part.value[rows]) for name, part in table.parts.items()},
     )
 

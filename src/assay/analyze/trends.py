@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assay.analyze.attribution import Attribution
 from assay.analyze.groups import Groups, guess_correctness
@@ -24,6 +24,7 @@ def run_findings(
         *_alike(table),
         *(_taught(table, attribution) if attribution else ()),
         *_drift(steps),
+        *_gains(table, steps),
         *_gold_gap(table, steps),
     ]
     return sorted(found, key=lambda f: ("alarm", "warning", "note").index(f.severity))
@@ -132,7 +133,7 @@ def _taught(table: Table, a: Attribution) -> Iterator[Finding]:
 def _drift(steps: list[StepPoint]) -> Iterator[Finding]:
     if len(steps) < 5:
         return
-    first, last = steps[: max(1, len(steps) // 5)], steps[-max(1, len(steps) // 5) :]
+    first, last = _ends(steps)
 
     def mean(points: list[StepPoint], of: str) -> float:
         return sum(getattr(p, of) for p in points) / len(points)
@@ -143,6 +144,16 @@ def _drift(steps: list[StepPoint]) -> Iterator[Finding]:
     before, after = mean(first, "length"), mean(last, "length")
     if max(before, after) > 1.5 * max(1.0, min(before, after)) and abs(_rank(steps, "length")) > 0.6:
         yield told("length_drift", "warning", f"the median response went from {before:.0f} to {after:.0f} characters")
+    before, after = mean(first, "vocabulary"), mean(last, "vocabulary")
+    if after < 0.75 * before and _rank(steps, "vocabulary") < -0.6:
+        says = (
+            f"the words of a response narrow: distinct ones over the root of all went from {before:.1f} to {after:.1f}"
+        )
+        yield told("vocabulary_narrows", "warning", says)
+    before, after = mean(first, "repetition"), mean(last, "repetition")
+    if after > before + 0.1 and _rank(steps, "repetition") > 0.6:
+        says = f"responses say more and more again: from {before:.0%} to {after:.0%} of a text, on average"
+        yield told("repetition_drift", "warning", says)
     flat_before, flat_after = mean(first, "flat"), mean(last, "flat")
     if flat_after > flat_before + 0.2:
         says = f"groups without signal went from {flat_before:.0%} to {flat_after:.0%} as training went on"
@@ -151,6 +162,38 @@ def _drift(steps: list[StepPoint]) -> Iterator[Finding]:
         paid = [p.parts[name] for p in steps if p.parts[name] == p.parts[name]]
         if len(paid) >= 5 and paid[-1] > 0.98 and paid[0] < 0.8:
             yield told("saturated_component", "note", f"component {name!r} went from {paid[0]:.2f} to {paid[-1]:.2f}")
+
+
+def _ends(steps: list[StepPoint]) -> tuple[list[StepPoint], list[StepPoint]]:
+    """The first and the last fifth."""
+    size = max(1, len(steps) // 5)
+    return steps[:size], steps[-size:]
+
+
+def _gains(table: Table, steps: list[StepPoint]) -> Iterator[Finding]:
+    """The reward rises, and what says what is right has little part in that."""
+    right = guess_correctness(table)
+    weights = table.weights()
+    if len(steps) < 5 or right is None or not weights.get(right):
+        return
+    first, last = _ends(steps)
+
+    def gained(of: Callable[[StepPoint], float]) -> float:
+        known = [[v for p in points if (v := of(p)) == v] for points in (last, first)]
+        return sum(known[0]) / len(known[0]) - sum(known[1]) / len(known[1]) if all(known) else 0.0
+
+    total = gained(lambda p: p.mean)
+    parts = {name: w * gained(lambda p, name=name: p.parts[name]) for name, w in weights.items()}
+    if total <= 0.05 or parts[right] >= 0.5 * total or _rank(steps, "mean") <= 0.6:
+        return
+    best = max((name for name in parts if name != right), key=lambda name: parts[name], default=None)
+    if best is None or parts[best] <= 0.0:
+        return
+    says = (
+        f"the reward rose by {total:+.3f} as training went on, of which {right!r} makes {parts[right]:+.3f} and "
+        f"{best!r} {parts[best]:+.3f}: what is learnt is not what is right"
+    )
+    yield Finding("gains_without_right", "alarm", says, len(steps), 1.0, 0.0, ())
 
 
 def _rank(steps: list[StepPoint], of: str) -> float:

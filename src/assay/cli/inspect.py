@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.choices import estimator_of
+from assay.cli.choices import estimator_of, pairs
+from assay.errors import ConfigError
 from assay.report.terminal import console
 
 
@@ -25,14 +26,18 @@ def inspect(
     ] = None,
     repeat: Annotated[str | None, typer.Option(help="The judge itself, to be asked again: tells its noise.")] = None,
     budget: Annotated[str, typer.Option(help="For --gold and --repeat: 2% of the rows, or a number of them.")] = "2%",
+    share: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=0.8: tell the weights that give a component this share of the advantage."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     fail_on: Annotated[str, typer.Option(help="Exit with 1 at: alarm, warning, or never.")] = "alarm",
 ) -> None:
     """Inspect a Run: what was found, how rewards are distributed, and the most suspicious rows; exits with 1 for CI."""
+    from assay.analyze.attribution import weights_for
     from assay.analyze.labels import labels_if_any
     from assay.analyze.source import Source
     from assay.analyze.study import study
-    from assay.errors import ConfigError
     from assay.report.inspection import inspection, suspects
     from assay.report.plain import plain, study_as_data
 
@@ -42,15 +47,31 @@ def inspect(
     table = source.table()
     found = study(table, estimator_of(estimator), correctness, labels_if_any(table, run))
     sampled = _sampled(found.table, source, gold, repeat, budget)
+    if share:
+        sampled["weights"] = weights_for(table, _shares(share), estimator_of(estimator))
     if as_json:
         more = {name: plain(sample) for name, sample in sampled.items()}
         print(json.dumps({**study_as_data(found), **more}, ensure_ascii=False, indent=1))
     else:
         numbers = suspects(found, rows)
         console().print(inspection(found, dict(zip(numbers, source.rows(numbers), strict=True))))
-        _tell(sampled, source)
+        _tell(sampled, table, source, estimator)
     grave = {"alarm": ("alarm",), "warning": ("alarm", "warning"), "never": ()}[fail_on]
     raise typer.Exit(1 if any(f.severity in grave for f in found.findings) else 0)
+
+
+def _shares(given: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text, share in pairs(given, "--share").items():
+        try:
+            found[text] = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
+        except ValueError:
+            raise ConfigError(f"--share needs NAME=0.8 or NAME=80%; found {text}={share}.") from None
+        if not 0 <= found[text] <= 1:
+            raise ConfigError(f"--share {text}: a share is from 0 to 1; found {share}.")
+    if sum(found.values()) > 1:
+        raise ConfigError(f"--share: the shares sum to {sum(found.values()):g}; needed at most 1.")
+    return found
 
 
 def _sampled(table: Any, source: Any, gold: str | None, repeat: str | None, budget: str) -> dict[str, Any]:
@@ -76,7 +97,7 @@ def _sampled(table: Any, source: Any, gold: str | None, repeat: str | None, budg
     return found
 
 
-def _tell(sampled: dict[str, Any], source: Any) -> None:
+def _tell(sampled: dict[str, Any], table: Any, source: Any, estimator: Any) -> None:
     from assay.analyze.table import trajectory_of
     from assay.report.comparison import gold_text, noise_text
     from assay.report.terminal import heading
@@ -84,6 +105,12 @@ def _tell(sampled: dict[str, Any], source: Any) -> None:
     def excerpt(row: int) -> str:
         return trajectory_of(source.rows([row])[0]).response
 
+    if "weights" in sampled:
+        from assay.analyze.attribution import shares_under
+
+        reached = shares_under(table, sampled["weights"], estimator)
+        told = [f"{f'  --set weight.{n}={w:.4g}':<44} {reached[n]:.1%}" for n, w in sampled["weights"].items()]
+        console().print(heading("Weights for these shares of the advantage (assay reweigh)"), *told, sep="\n")
     if "gold" in sampled:
         console().print(heading("Against the stronger verifier"), gold_text(sampled["gold"], excerpt))
     if "noise" in sampled:

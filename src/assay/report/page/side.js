@@ -81,7 +81,9 @@ Object.assign(App.prototype, {
     const fresh = Object.entries(found).map(([p, w]) => [p.split("/").at(-1), w]);
     const scale = path ? Object.values(own).reduce((s, w) => s + Math.abs(w), 0) / fresh.reduce((s, [, w]) => s + Math.abs(w), 0) : 1;
     this.weigh(path, Object.fromEntries(fresh.map(([n, w]) => [n, +(w * scale).toPrecision(4)])));
+    this.refold();
     this.drawFrame();
+    if (Math.abs(this.shares[full] - wanted) > 0.04) this.toast(`${name} reaches ${percent(this.shares[full])}: other groups, gates or bounds have the rest`);
   },
   /** Numbers that follow the weights at once. */
   drawNumbers() {
