@@ -91,7 +91,7 @@ def test_parameters_of_a_class_and_of_a_function(write):
     config = write("reward.yaml", "terms: {a: {reward: mine.py:Short, with: {most: 3}}}")
     assert score(load_reward(str(config)), ["four"])[0].reward == 0.0
     for spec, said in (
-        (f"{path}:Short", "'Short' cannot be made with no parameters"),
+        (f"{path}:Short", "'Short' needs most; found none"),
         (f"{path}:Short:mots=3", "Did you mean 'most'"),
         (f"{path}:done:most=3", "is made already"),
         ("length:target=abc", "needs a number for target_length; found 'abc'"),

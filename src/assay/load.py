@@ -69,7 +69,12 @@ def load_reward(spec: Any, base: Path | None = None, parameters: Mapping[str, An
 
 def builtin(name: str, parameters: Mapping[str, Any]) -> RewardFunction:
     """Make a built-in reward with these parameters."""
-    return _made(getattr(assay, builtins()[name]), name, parameters)
+    return _made(builtin_class(name), name, parameters)
+
+
+def builtin_class(name: str) -> type:
+    """The class of a built-in reward, by its short name."""
+    return getattr(assay, builtins()[name])
 
 
 def _parameters(text: str, name: str) -> dict[str, Any]:
@@ -179,6 +184,12 @@ def _rewards_in(module: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in vars(module).items() if not name.startswith("_") and own(value)}
 
 
+def needed_parameters(cls: type) -> list[str]:
+    """The parameters that an instance cannot be made without."""
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [p.name for p in inspect.signature(cls).parameters.values() if p.kind in plain and p.default is p.empty]
+
+
 def _made(value: Any, name: str, parameters: Mapping[str, Any]) -> RewardFunction:
     """The reward: an instance of a class, a function with some of its parameters fixed, or what it is already."""
     is_class = inspect.isclass(value)
@@ -197,6 +208,11 @@ def _made(value: Any, name: str, parameters: Mapping[str, Any]) -> RewardFunctio
             )
     if not is_class:
         return as_reward(functools.partial(value, **parameters))
+    if missing := [name for name in needed_parameters(value) if name not in parameters]:
+        raise ConfigError(
+            f"reward {name!r} needs {' and '.join(missing)}; found {', '.join(parameters) or 'none'}. "
+            f"Give it: {name}:{','.join(f'{one}=...' for one in missing)}"
+        )
     try:
         return as_reward(value(**parameters))
     except TypeError as error:

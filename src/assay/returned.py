@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final, cast
@@ -11,6 +12,9 @@ from assay.types import Outcome, RewardOutput
 
 MOST_WORDS: Final = 4000
 """Characters of an exception's message that are kept."""
+
+_HERE: Final = os.path.dirname(__file__) + os.sep
+_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 
 
 def as_output(value: Any, name: str) -> RewardOutput:
@@ -26,7 +30,7 @@ def as_output(value: Any, name: str) -> RewardOutput:
     if kind is float or kind is int or kind is bool:
         return RewardOutput(_finite(float(value), name))
     if value is None:
-        return RewardOutput(None, error=f"reward {name!r} abstained")
+        return RewardOutput(None, error=f"reward {name!r} abstained: it returned None")
     if isinstance(value, RewardOutput):  # a subclass: its own fields, as they stand
         fields = (value.reward, value.token_rewards, value.metadata, value.components, value.outcome, value.error)
         return as_output(RewardOutput(*fields), name)
@@ -106,9 +110,20 @@ def failure(error: BaseException, name: str) -> RewardOutput:
     outcome = stated if isinstance(stated, Outcome) else Outcome.GRADER_ERROR
     text = _words_of(error)
     if not (isinstance(error, RewardError) or isinstance(stated, Outcome)):
-        text = f"{type(error).__name__}: {text}"
+        text = f"{type(error).__name__}: {text}{_place_of(error)}"
     prefix = "" if f"{name!r}" in text else f"reward {name!r}: "
     return RewardOutput.failed(outcome, prefix + text)
+
+
+def _place_of(error: BaseException) -> str:
+    """` (my_reward.py, line 4)`: the last line of the author's own that the exception came through."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith((_HERE, _LIBRARY, "<frozen")) and "site-packages" not in file:
+            place = f" ({os.path.basename(file)}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return place
 
 
 def _words_of(error: BaseException) -> str:

@@ -135,7 +135,7 @@ def test_what_was_not_scored_is_refused_where_no_number_was_chosen(served):
     body = {"query": ["q a"], "prompts": ["q "], "labels": [None]}
     status, said = post(url + "/get_reward", body)
     assert status == 422
-    assert said["error"] == "not scored (abstained): reward 'exact' abstained"
+    assert said["error"] == "not scored (abstained): reward 'exact' abstained: it returned None"
 
 
 NEMO = {

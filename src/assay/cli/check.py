@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from assay.cli.choices import chosen_reward, pairs
+from assay.cli.choices import chosen_reward, renames
 from assay.errors import ConfigError
 from assay.probe import Audit, Finding, Severity, audit, output
 from assay.probe.opening import LIMIT
@@ -63,7 +63,7 @@ def check(
     if update_baseline and baseline is None:
         raise ConfigError("--update-baseline needs a file: --baseline FILE.")
     reward = chosen_reward(spec, set_ or [])
-    rows = Rollouts(examples, pairs(rename or [], "--rename"), 512) if examples else None
+    rows = Rollouts(examples, renames(rename or []), 512) if examples else None
     with redirect_stdout(sys.stderr):  # what a reward prints is no finding
         found = audit(reward, rows, limit=limit, timeout=timeout)
         for trainer in for_ or []:

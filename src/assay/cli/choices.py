@@ -22,6 +22,12 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
+def renames(words: Sequence[str]) -> dict[str, str]:
+    """`--rename a=b --rename c=d`, or both in one word: `--rename a=b,c=d`."""
+    split = [part for word in words for part in (word.split(",") if word.count("=") > 1 else [word])]
+    return pairs(split, "--rename")
+
+
 def chosen_reward(specs: Sequence[str], settings: Sequence[str]) -> RewardFunction:
     """The reward of `--reward SPEC [--reward SPEC ...] [--set key=value ...]`; several are a composite."""
     import yaml

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.choices import pairs
+from assay.cli.choices import renames
 from assay.cli.progress import Counted
 from assay.engine import Engine, check_columns
 from assay.engine import score as score_rows
@@ -42,7 +42,7 @@ def differ(
     if len(specs) < 2:
         raise ConfigError(f"needed at least two rewards: -r a -r b; found {len(specs)}.")
     named = distinct(load_reward(spec) for spec in specs)
-    rollouts = Rollouts(input, pairs(rename or [], "--rename"), limit)
+    rollouts = Rollouts(input, renames(rename or []), limit)
     columns: dict[str, list[int | None]] = {name: [] for name in named}
     texts: list[str] = []
     engine = Engine(timeout=timeout)

@@ -9,8 +9,11 @@ import typer
 
 from assay.calling import Call
 from assay.cli.choices import chosen_reward
+from assay.cli.listing import parameters
 from assay.compose.flow import Composition
 from assay.engine import required_columns
+from assay.errors import ConfigError
+from assay.load import builtin_class, builtins
 from assay.report.terminal import console
 from assay.reward import FunctionReward, RewardFunction, call_of
 
@@ -22,7 +25,22 @@ def explain(
     ] = None,
 ) -> None:
     """Explain a reward: what it asserts, which columns it needs, how it is called, how it is known to be hacked."""
-    _explain(chosen_reward(spec, set_ or []), 0)
+    try:
+        reward = chosen_reward(spec, set_ or [])
+    except ConfigError as error:
+        if spec[0] not in builtins():
+            raise
+        _explain_class(spec[0], str(error))  # it cannot be made from its name alone, and still be told of
+        return
+    _explain(reward, 0)
+
+
+def _explain_class(name: str, lacks: str) -> None:
+    cls, out = builtin_class(name), console()
+    out.print(f"{name}  ({cls.__name__})", style="bold")
+    _paragraphs(cls, "")
+    out.print(f"  {lacks}", markup=False)
+    out.print(f"  takes: {parameters(cls)}", markup=False)
 
 
 def _explain(reward: RewardFunction, depth: int) -> None:

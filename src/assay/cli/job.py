@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analyze.tally import Tally
+from assay.calling import ALIASES
 from assay.cli.progress import Counted
 from assay.contract import Per
 from assay.engine import Engine, check_columns, leaves, needs_groups, rescore
@@ -62,12 +63,21 @@ class Job:
             rows, trajectories = [row for row, _ in chunk], [t for _, t in chunk]
             if n == 0:
                 check_columns(self.reward, trajectories[0])
+                self._check_groups(chunk, progress)
             outputs = score_rows(self.reward, trajectories, engine=self.engine)
             self.tally.add(trajectories, outputs)
             if isinstance(size, Pace):
                 size.took(len(rows), time.perf_counter() - started)
             yield rows, self._paid(outputs)
             progress.advance(len(rows))
+
+    def _check_groups(self, chunk: list[tuple[Row, Trajectory]], progress: Counted) -> None:
+        """Say so where no row says what was asked: they would all count as one group."""
+        if len(chunk) < 2 or progress.quiet or any(t.group_id or t.messages for _, t in chunk):
+            return
+        near = [a for a in ALIASES["prompt"] if a in chunk[0][0]]
+        hint = f"Rename it: --rename {near[0]}=prompt" if near else "Add one, or --rename the column that it is."
+        print(f"assay: no row has a 'prompt' or a 'group', so all count as one group. {hint}", file=sys.stderr)
 
     def _size(self) -> int | Pace:
         parts = leaves(self.reward)

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.cli.choices import chosen_reward, pairs
+from assay.cli.choices import chosen_reward, renames
 from assay.probe.plan import SAMPLE, Plan
 from assay.probe.plan import plan as work_out
 from assay.report.terminal import console, shortened
@@ -37,7 +37,7 @@ def plan(
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the plan.")] = Format.TERMINAL,
 ) -> None:
     """Plan the capacity: seconds a step, stragglers, workers or requests a minute. Exits with 1 where none suffice."""
-    rows = Rollouts(rollouts, pairs(rename or [], "--rename"), max(sample * 8, 2048))
+    rows = Rollouts(rollouts, renames(rename or []), max(sample * 8, 2048))
     reward = chosen_reward([spec], [])
     with redirect_stdout(sys.stderr):  # what a reward prints is no part of the plan
         found = work_out(reward, rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.choices import chosen_reward, pairs
+from assay.cli.choices import chosen_reward, renames
 from assay.cli.header import changes, check_same_input, header_of, unchanged
 from assay.cli.job import Job, on_failure_of
 from assay.cli.progress import Counted
@@ -57,7 +57,7 @@ def score(
 ) -> None:
     """Score rollouts: prints the distribution, the components, the best and the worst with their reasons."""
     chosen = chosen_reward(reward, set_ or [])
-    rollouts = Rollouts(input, pairs(rename or [], "--rename"), limit)
+    rollouts = Rollouts(input, renames(rename or []), limit)
     here = None if engine_ == "ray" else workers  # on a cluster they are actors
     engine = Engine(timeout=timeout, workers=here, memory_mb=memory_mb, cache=cache)
     job = Job(chosen, rollouts, engine, on_failure_of(on_failure))

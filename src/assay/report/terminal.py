@@ -24,7 +24,10 @@ def summary(tally: Tally) -> Group:
     if tally.components:
         parts += [heading("Components"), _components(tally)]
     if tally.total.count:
-        parts += [heading("Best"), *map(_case, tally.best), heading("Worst"), *map(_case, tally.worst)]
+        parts += [heading("Best"), *map(_case, tally.best)]
+        shown = {case.row for case in tally.best}
+        if worst := [case for case in tally.worst if case.row not in shown]:
+            parts += [heading("Worst"), *map(_case, worst)]
     if tally.reasons:
         parts += [heading("Not scored, and why"), _reasons(tally)]
     return Group(*parts)
@@ -76,7 +79,7 @@ def _components(tally: Tally) -> Table:
 def _case(case: Case) -> Padding:
     title = Text.assemble((f"{case.output.reward:.3f}", "bold"), f"  row {1 - case.row}  ")
     title.append(shortened(case.trajectory.response, 200), style="cyan")
-    lines = [title, *(Text(f"       {line}", style="dim") for line in why(case.output))]
+    lines = [title, *(Text(f"       {line}", style="dim") for line in why(case.output) if line.strip())]
     for line in lines:
         line.no_wrap, line.overflow = True, "ellipsis"
     return Padding(Group(*lines), (0, 0, 0, 1))

@@ -1,0 +1,64 @@
+"""What a newcomer stumbles on, and what the command says then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assay.cli.explain import explain
+from assay.load import builtins
+
+ENV = {**os.environ, "COLUMNS": "120", "PYTHONWARNINGS": "error"}
+
+
+def assay(*words, cwd=None):
+    command = [sys.executable, "-m", "assay", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=ENV, cwd=cwd)
+
+
+def test_where_an_exception_comes_from(tmp_path):
+    (tmp_path / "mine.py").write_text("import json\n\n\ndef f(response):\n    return json.loads(response)['x']\n")
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "a", "response": "no"}\n')
+    done = assay("score", tmp_path / "rows.jsonl", "-r", f"{tmp_path}/mine.py:f")
+    assert done.returncode == 1
+    assert "JSONDecodeError" in done.stdout
+    assert "(mine.py, line 5)" in " ".join(done.stdout.split())  # and not a line of json's
+
+
+def test_a_reward_that_forgets_its_return_says_so(tmp_path):
+    (tmp_path / "mine.py").write_text("def f(response):\n    len(response)\n")
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "a", "response": "no"}\n')
+    assert "it returned None" in assay("score", tmp_path / "rows.jsonl", "-r", f"{tmp_path}/mine.py:f").stdout
+
+
+def test_rows_without_a_prompt_are_one_group_and_that_is_said(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"question": "a", "response": "4"}\n{"question": "b", "response": "5"}\n')
+    assert "--rename question=prompt" in assay("score", rows, "-r", "format").stderr
+    assert "one group" not in assay("score", rows, "-r", "format", "--rename", "question=prompt").stderr
+
+
+def test_two_columns_are_renamed_in_one_word_too(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"question": "2 + 2?", "response": "4", "solution": "4"}\n')
+    done = assay("score", rows, "-r", "math", "--rename", "question=prompt,solution=ground_truth")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(builtins()))
+def test_every_built_in_is_explained(name, capsys):
+    explain([name])  # also those that want a parameter before they can be made
+    said = capsys.readouterr().out
+    assert "Hacked by" in said
+    assert "takes:" in said or "called once a" in said
+
+
+def test_a_row_that_is_among_the_best_is_not_among_the_worst_as_well(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"prompt": "a", "response": "<think>x</think><answer>4</answer>"}\n')
+    done = assay("score", rows, "-r", "format")
+    assert "Best" in done.stdout
+    assert "Worst" not in done.stdout
