@@ -159,7 +159,7 @@ class Run:
 
     def rows(self) -> Iterator[Row]:
         """The rows as they stand in the file."""
-        return _rows(self.path)
+        return _rows(Path(self.path))
 
     def __iter__(self) -> Iterator[tuple[Trajectory, RewardOutput]]:
         for row in self.rows():

@@ -57,6 +57,8 @@ def clusters(table: Table, count: int = CLUSTERS) -> list[Kind]:
         return []
     vq = require("scipy.cluster.vq", "report", "clustering responses")
     space, names = _space(table)
+    if not names:
+        return []  # no measure differs
     some = space[np.random.default_rng(0).permutation(table.rows)[:20_000]]
     if len(np.unique(some[:2_000], axis=0)) <= count:
         return []  # as good as all alike
@@ -143,7 +145,7 @@ def _space(table: Table) -> tuple[Array, list[tuple[str, str]]]:
             columns.append((raw - raw.mean()) / raw.std() * 0.7)
             spoken = name.replace("_", " ")
             names.append((spoken, f"no {spoken.removeprefix('has ')}"))
-    return np.stack(columns, axis=1), names
+    return np.stack(columns, axis=1) if columns else np.zeros((table.rows, 0)), names
 
 
 def _called(centre: Array, names: list[tuple[str, str]]) -> str:
