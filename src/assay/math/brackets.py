@@ -111,7 +111,7 @@ def braces(c: Cursor) -> Node:
         return _condition(c, inside, "}")
     c.expect("}")
     if isinstance(inside, Group) and inside.kind == "list":
-        return Group("set", inside.items)
+        return Group("set", inside.items, "{")
     return inside
 
 

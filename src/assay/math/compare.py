@@ -155,6 +155,9 @@ def groups(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         mixed = next(g for g in (gold, answer) if g.kind == "tuple")
         if (mixed.open, mixed.close) not in (("(", ")"), ("[", "]")):
             return Decision(False, "an interval against a list")
+        other = answer if mixed is gold else gold
+        if len(mixed.items) == 2 and other.kind == "set" and not other.open:  # braces may be those of LaTeX
+            return Decision(False, "a pair against a set")
         return Decision(_in_order(gold.items, answer.items, near), "in order")
     return _collections(gold, answer, near)
 

@@ -26,6 +26,7 @@ PRIME = 2**127 - 1
 REALS = (0, 1)
 SIGNED = (0, 2, 3)
 NATURALS = (13, 14, 17, 20)
+LARGE = (100, 101, 102, 103, 104, 105)
 
 
 class Units(NamedTuple):
@@ -60,7 +61,8 @@ def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
 
 
 def _at_points(a: Node, b: Node, units: Units) -> bool | None:
-    points = SIGNED if (has(a, _SIGN_MATTERS) or has(b, _SIGN_MATTERS)) else REALS
+    points = LARGE if has(a, _STEPS) or has(b, _STEPS) else REALS
+    points = SIGNED if has(a, _SIGN_MATTERS) or has(b, _SIGN_MATTERS) else points
     try:
         verdicts = [_same_at(a, b, p, units) for p in points[:1]]
         if verdicts[0] is True:
@@ -70,6 +72,7 @@ def _at_points(a: Node, b: Node, units: Units) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
+_STEPS = frozenset({"op floor", "op ceil", "op mod"})
 _SIGN_MATTERS = frozenset({"op abs", "op max", "op min", "op sgn"})
 
 

@@ -25,7 +25,8 @@ class Point:
     """Where an expression is evaluated: which point, and what is known of the work so far."""
 
     number: int = 0
-    """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers."""
+    """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers; from
+    100 on they are large, and natural for those letters that usually are."""
     bound: dict[str, Value] = field(default_factory=dict[str, Value])
     degrees: bool = True
     """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
@@ -43,14 +44,19 @@ class Point:
         if name in self.bound:
             return self.bound[name]
         n = noise(name, self.number)
-        if self.number >= 10:
-            value: Value = self.number - 5 + n % 5 if name in "nmNM" else 1 + n % 6
+        if self.number >= 100:
+            value: Value = n % 1000 + 7 if name[0] in _NATURAL else Decimal(7 * 10**29 + n % 10**33).scaleb(-30)
+        elif self.number >= 10:
+            value = self.number - 5 + n % 5 if name in "nmNM" else 1 + n % 6
         else:
             value = Decimal(2 * 10**29 + n % (3 * 10**30)).scaleb(-30)
             if self.number in (2, 3) and n % 2 == self.number - 2:
                 value = -value
         self.bound[name] = value
         return value
+
+
+_NATURAL = frozenset("nmklNMKLpqabcdij")
 
 
 def noise(*parts: object) -> int:

@@ -125,10 +125,9 @@ def _decorated(mark: str) -> Callable[[Cursor], Node]:
             if inside.name in "ijk" and mark in ("hat", "vec"):
                 return inside
             return Sym(f"{mark}({inside.name})")
-        if mark == "overline" and all(
-            isinstance(n, Op) or (isinstance(n, Sym) and n.name.isupper()) for n in walk(inside)
-        ):
-            return inside  # the segment AB
+        ends = [n.name for n in walk(inside) if isinstance(n, Sym)][::-1]
+        if isinstance(inside, Op) and inside.op == "*" and all(e.isupper() for e in ends):
+            return inside if mark == "overline" else Sym(f"{mark}({''.join(ends)})")  # a segment has no direction
         return Op("apply", (Sym(mark), inside))
 
     return read

@@ -82,7 +82,7 @@ def _region(node: Node) -> tuple[list[Interval], str] | None:
             return [Interval(n, True, n, True) for n in node.items], ""
         case Group(kind="list", open="or"):
             return _union([_region(n) for n in node.items])
-        case Group(kind="list") if all(isinstance(n, Relation) for n in node.items):
+        case Group(kind="list") if isinstance(node.items[0], Relation):
             return _all(node)
         case Op(op="cup"):
             return _union([_region(n) for n in node.args])
@@ -142,13 +142,20 @@ def _place(node: Node) -> float:
 
 def _all(node: Group) -> tuple[list[Interval], str] | None:
     """Inequalities that hold together; those that exclude a point last."""
-    unequal = [n for n in node.items if isinstance(n, Relation) and n.signs == ("!=",)]
-    rest = [n for n in node.items if n not in unequal]
-    if not unequal or not rest:
-        return _both([_region(n) for n in node.items], node.open)
-    whole = _region(rest[0]) if len(rest) == 1 else _both([_region(n) for n in rest], node.open)
-    points = [Interval(n.sides[1], True, n.sides[1], True) for n in unequal]
+    first = node.items[0]
+    items = node.items
+    if isinstance(first, Relation) and first.signs == ("!=",) and not any(isinstance(n, Relation) for n in items[1:]):
+        items = (first, *(Relation((first.sides[0], n), first.signs) for n in items[1:]))  # `x \\neq 1, 2`
+    unequal = [n for n in items if isinstance(n, Relation) and n.signs == ("!=",)]
+    rest = [n for n in items if n not in unequal]
+    if not unequal:
+        return _both([_region(n) for n in items], node.open)
     names = {_label(n.sides[0]) for n in unequal}
+    everywhere = ([Interval(_MINUS_INF, False, _INF, False)], min(names))
+    whole = (
+        everywhere if not rest else _region(rest[0]) if len(rest) == 1 else _both([_region(n) for n in rest], node.open)
+    )
+    points = [Interval(n.sides[1], True, n.sides[1], True) for n in unequal]
     return None if whole is None or names != {whole[1]} else _without(whole, (points, whole[1]))
 
 

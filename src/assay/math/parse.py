@@ -22,7 +22,7 @@ from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
 from assay.math.numbers import mixed
 from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, variables
-from assay.math.unit_words import begins_unit, take_unit, units_from
+from assay.math.unit_words import begins_unit, is_unit_word, take_unit, units_from
 
 SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
 CLOSERS = frozenset({")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", ""})
@@ -59,7 +59,7 @@ def parse_measured(tokens: Tokens, split: bool = False) -> Quantity | None:
         if unit:
             end = k - 1 if words[k - 1] == "*" else k
             value = parse(Tokens(words[:end], spaced=tokens.spaced))
-            return Quantity(value, unit) if not variables(value) else None
+            return Quantity(value, unit) if isinstance(value, Num | Op) and not variables(value) else None
     return None
 
 
@@ -133,12 +133,13 @@ def item(c: Cursor) -> Node:
     elif token == "-" and c.peek(1) in CURRENCIES:
         c.t[c.i + 1], sign = "-", CURRENCIES[c.t[c.i + 1]]
         c.i += 1
-    if token == "(":
-        label(c)
+    part = label(c) if token == "(" else None
     if token.lower() in ("matrix", "array", "vector") and c.peek(1) == "(":
         c.i += 1  # `Matrix([[1, 2], [3, 4]])`
     said = worded_label(c) if len(token) > 1 and token.isalpha() else None
     node = relation(c)
+    if part is not None:
+        return Relation((part, node), ("=",)) if not isinstance(node, Relation) else node
     if said is not None:
         return _named(said, node)
     return Quantity(node, (sign,)) if sign else node
@@ -188,12 +189,15 @@ def _split_or_known(word: str) -> bool:
     return len(word) < 4 and not word.istitle() and word not in FUNCTIONS and word.lower() not in _SAYS_NOTHING
 
 
-def label(c: Cursor) -> None:
-    """Step over `(a)` in front of a part of an answer."""
-    if c.peek() != "(" or c.peek(2) != ")" or len(c.peek(1)) != 1 or not c.peek(1).isalpha():
-        return
-    if c.peek(3) not in _NOT_LABELLED and c.i + 3 in c.spaced:
-        c.i += 3
+def label(c: Cursor) -> Sym | None:
+    """Step over `(a)` in front of a part of an answer; a name for that part."""
+    letter = c.peek(1)
+    if c.peek() != "(" or c.peek(2) != ")" or len(letter) != 1 or not letter.isalpha():
+        return None
+    if c.peek(3) in _NOT_LABELLED or c.i + 3 not in c.spaced:
+        return None
+    c.i += 3
+    return Sym(f"part {letter.lower()}")
 
 
 _NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
@@ -301,6 +305,8 @@ def product(c: Cursor) -> Node:
         token = c.t[c.i]
         if token in _END_OF_PRODUCT or (token == "U" and _joins_sets(c, left)):
             return left
+        if token == "/" and len(c.t[c.i + 1]) > 1 and is_unit_word(c.t[c.i + 1]) and isinstance(left, Num):
+            return left  # `12/hr`
         if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdecimal()):
             token = "*" if token == "times" else token
             c.i += 1

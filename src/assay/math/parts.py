@@ -9,7 +9,7 @@ _SPLIT = re.compile(r"[;\n]|,(?!\d{3}(?!\d))|\band\b")
 _SPACES = re.compile(r"[^\S\n]+")
 _LETTER = re.compile(r"\s*(?:part\s+)?\(?(?:[a-hA-H]|i{1,3}|iv|v|\d)\)\s*:?\s*", re.I)
 _LABEL = re.compile(
-    r"[A-Za-z][A-Za-z .'\-]{1,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
+    r"(?:[A-Za-z](?=_)|[A-Za-z][A-Za-z'\-])[A-Za-z .'\-]{0,60}?(?:\([^()]{0,30}\)\s*)?(?::|=|\b(?:is|are|was)\b)"
     r"\s*(?:approximately|about)?\s*(?=[-+$(\\\d.]|[A-Z])"
 )
 _MARKED = re.compile(r"[,;\s]*(?<![\w^])\([a-h]\)\s*")

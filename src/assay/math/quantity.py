@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
+from assay.math.equal import equal
 from assay.math.tree import Node, Num, Op, Quantity
 from assay.math.units import known_unit, measure
 
@@ -22,8 +24,10 @@ def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, st
     if g_unit == ("%",) or a_unit == ("%",):
         return _percent(g, g_unit, a, a_unit, same), "per cent"
     if not g_unit or not a_unit:
+        if _is_angle(g) or _is_angle(a):
+            return _angles(g, a, a_unit or g_unit, same), "an angle"
         return same(g, a), "a unit left out"
-    if _words(g_unit) == _words(a_unit):
+    if g_unit == a_unit:
         return same(g, a), "the same unit"
     x, y = measure(g_unit), measure(a_unit)
     if x is not None and y is not None and "$" not in (*g_unit, *a_unit):
@@ -46,9 +50,27 @@ def _in_other_words(
     x, y = _apart(g_unit, a_unit)
     if x is not None and y is not None and x[0] == y[0]:
         return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
-    if set(_words(g_unit)) <= set(_words(a_unit)) or set(_words(a_unit)) <= set(_words(g_unit)):
-        return same(g, a), "a unit in more words"
+    more, less = _words(g_unit), _words(a_unit)
+    if _only_words(more - less) and _only_words(less - more) and (not more - less or not less - more):
+        return same(g, a), "a unit in more words" if more != less else "the same unit"
     return False, "other units"
+
+
+def _only_words(extra: Counter[str]) -> bool:
+    """Whether what one unit has more than another are words, as in `m/s east`, and no units, signs or powers."""
+    return all(len(word) > 1 and word.isalpha() and known_unit(word) is None for word in extra)
+
+
+def _is_angle(node: Node) -> bool:
+    return isinstance(node, Op) and node.op == "deg"
+
+
+def _angles(g: Node, a: Node, unit: tuple[str, ...], same: Same) -> bool | None:
+    """An angle in degrees beside a value with a unit, which is no angle unless the unit is the radian."""
+    if _is_angle(g) and _is_angle(a):
+        return same(g, a)
+    known = measure(unit)
+    return known is not None and not known[0] and equal(g, a) is True
 
 
 def _apart(g_unit: tuple[str, ...], a_unit: tuple[str, ...]) -> tuple[_Measured, _Measured]:
@@ -92,10 +114,10 @@ def _times(value: Node, factor: Num) -> Node:
     return value if factor.value == 1 else Op("*", (value, factor))
 
 
-def _words(unit: tuple[str, ...]) -> list[str]:
+def _words(unit: tuple[str, ...]) -> Counter[str]:
     """The words of a unit, in lower case, without plural, fillers and signs; a known unit by what it measures."""
-    parts = [part for w in unit for part in w.replace("^-", "^").removesuffix("^1").split("^")]
-    return sorted(_word(w) for w in parts if w not in _UNSAID)
+    parts = [part for w in unit for part in w.replace("^-1", "").replace("^-", "^").split("^")]
+    return Counter(_word(w) for w in parts if w not in _UNSAID)
 
 
 def _word(word: str) -> str:
@@ -113,7 +135,7 @@ _SPELLED = {"²": "2", "³": "3", "person": "people", "square": "2", "€": "eur
 def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:
     if g_unit == a_unit:
         return same(g, a)
-    if g_unit and a_unit and "%" not in (*g_unit[:1], *a_unit[:1]):
+    if g_unit and a_unit and g_unit[0] != a_unit[0]:
         return False
     verdict = same(g, a)
     if verdict:

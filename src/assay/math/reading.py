@@ -127,6 +127,10 @@ class Reading:
         text = _LOOSE.sub(r"e^{\1}", self.text)
         return _parsed(text) if text != self.text else None
 
+    def letters_apart(self) -> Node | None:
+        """The product of its letters, where a short word may be one: `abc`."""
+        return _parsed(" ".join(self.text)) if _FEW_LETTERS.fullmatch(self.text) else None
+
     def measured(self, split: bool = False) -> Quantity | None:
         """The number and its units that are read where letters behind a number are units and no variables."""
         try:
@@ -135,6 +139,7 @@ class Reading:
             return None
 
 
+_FEW_LETTERS = re.compile(r"[a-z]{3,4}")
 _LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from assay.math import precise
+from assay.math.canonical import canonical
 from assay.math.evaluate import NeedsIntegers, Point, evaluate
 from assay.math.limits import TooLarge, Unreadable
-from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym, variables, walk
+from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym, has, variables, walk
 
 _NAMING = frozenset({"*", "apply", "/", "abs", "ratio", "norm"})
 
@@ -44,6 +45,8 @@ def value_of(relation: Relation) -> Node | None:
 def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) -> bool | None:
     """Whether two equations or inequalities say the same; None where they are of another kind than is decided here."""
     if a.signs == b.signs and len(a.signs) == 1 and all(same(x, y) for x, y in zip(a.sides, b.sides, strict=True)):
+        return True
+    if len(a.sides) == 2 and all(r.signs[0] in ("<", ">", "<=", ">=") for r in (a, b)) and canonical(a) == canonical(b):
         return True
     if a.signs == b.signs and len(a.sides) > 2 and all(same(x, y) for x, y in zip(a.sides, b.sides, strict=True)):
         return True
@@ -130,6 +133,8 @@ def _difference(r: Relation) -> Node:
 def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     """Whether left minus right of one is a constant times that of the other."""
     f, g = _difference(a), _difference(b)
+    if has(f, _CLASSES) or has(g, _CLASSES):
+        return False
     if (
         variables(f) != variables(g)
         or not variables(f)
@@ -152,6 +157,9 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
             return not positive or (not isinstance(first, precise.Complex) and precise.to_decimal(first) > 0)
     except (TooLarge, Unreadable, NeedsIntegers, AssertionError, decimal.DecimalException):
         return False
+
+
+_CLASSES = frozenset({"op mod"})
 
 
 def _ratio(f: Node, g: Node, point: int) -> precise.Value:

@@ -20,6 +20,8 @@ def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
         return _numbers(gold, answer, near)
     if _is(gold, "base") and _is(answer, "base"):
         return Decision(equal(gold, answer), "numbers in a base")
+    if _is(gold, "mod") and _is(answer, "mod"):
+        return _residues(gold, answer)
     if _is(gold, "ratio") or _is(answer, "ratio"):
         return _ratios(gold, answer)
     if _region(gold) or _region(answer):
@@ -57,18 +59,27 @@ def _renamed(gold: Node, answer: Node) -> bool:
     """`k pi` and `n pi`, `x + C` and `x + c`: whatever the integer, or the arbitrary constant, is called."""
     g, a = variables(gold), variables(answer)
     only_g, only_a = g - a, a - g
+    if only_g and only_g == {name.swapcase() for name in only_a} and all(name[:2] in ("c_", "C_") for name in only_g):
+        for name in only_a:
+            answer = _with_name(answer, name, name.swapcase())
+        return equal(gold, answer) is True
     if len(only_g) != 1 or len(only_a) != 1:
         return False
     integers = only_g | only_a <= _INTEGERS and len(g) == len(a) == 1 and "pi" in names(gold)
-    constants = only_g | only_a <= _CONSTANTS and len(g) == len(a) > 1
+    constants = only_g | only_a in _CONSTANTS and all(_adds(n, only_g | only_a) for n in (gold, answer))
     if not integers and not constants:
         return False
     return equal(gold, _with_name(answer, only_a.pop(), only_g.pop())) is True
 
 
 _INTEGERS = {"k", "n", "m", "l"}
-_CONSTANTS = {"C", "c", "K", "k", "C_1", "c_1", "C_0", "c_0", "const"}
-"""What an arbitrary constant is called, as in `x^2 + C`."""
+_CONSTANTS = ({"C", "c"}, {"C", "K"}, {"C", "k"}, {"C", "C_1"}, {"C", "c_1"}, {"C_1", "c_1"}, {"C", "const"})
+"""Two names of an arbitrary constant, as in `x^2 + C`."""
+
+
+def _adds(node: Node, named: set[str]) -> bool:
+    """Whether one of the names is a summand of the whole."""
+    return isinstance(node, Op) and node.op == "+" and any(isinstance(n, Sym) and n.name in named for n in node.args)
 
 
 def _with_name(node: Node, old: str, new: str) -> Node:
@@ -106,6 +117,14 @@ def _is(node: Node, op: str) -> bool:
 
 def _region(node: Node) -> bool:
     return (isinstance(node, Op) and node.op in ("cup", "cap", "setminus", "such that")) or node == Sym("Reals")
+
+
+def _residues(gold: Node, answer: Node) -> Decision:
+    """`3 mod 7` and `10 mod 7`: the same class of the same modulus."""
+    (g, g_modulus), (a, a_modulus) = (n.args for n in (gold, answer) if isinstance(n, Op))
+    if equal(g_modulus, a_modulus) is not True:
+        return Decision(False, "another modulus")
+    return Decision(equal(gold, answer) is True or equal(g, a) is True, "the same modulus")
 
 
 def _infinite(node: Node) -> int:

@@ -28,6 +28,8 @@ def _markup(text: str) -> str:
         text = _ALIGNED.sub(_as_chain, text)
     if "<sup>" in text or "superscript" in text:
         text = text.replace("<sup>", "^{").replace("</sup>", "}").replace("\\textsuperscript{", "^{")
+    if "per cent" in text:
+        text = text.replace("per cent", "percent")
     if ";" in text and "&" in text:
         text = _ENTITY.sub(lambda m: html.unescape(m.group()), text)
     return text
@@ -41,6 +43,8 @@ def _conventions(text: str) -> str:
         text = _even_brackets(text)
     if "C" in text or "base" in text or "16" in text:
         text = _counted(text)
+    if " o" in text or " in " in text:
+        text = _OUT_OF.sub(r"\1/\2", text)
     if ".(" in text:
         text = _REPEATING.sub(r"\1\\overline{\2}", text)
     if "10" in text and ("x" in text or "X" in text):
@@ -55,6 +59,7 @@ _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp);")
+_OUT_OF = re.compile(r"^\s*(\d+)\s+(?:out\s+of|in)\s+(?:every\s+)?(\d+)\s*\.?\s*$")
 _REPEATING = re.compile(r"(?<![\w.])(\d+\.)\((\d{1,20})\)")
 """`0.(3)`"""
 _ALIGNED = re.compile(

@@ -98,7 +98,7 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")
-    if ("_" in answer.text or "_" in gold.text) and same_letters(gold.text, answer.text):
+    if _INDEXED.search(answer.text + gold.text) and same_letters(gold.text, answer.text):
         return Decision(True, "the same letters and digits")
     lettered = _choice(answer, gold)
     if lettered is not None:
@@ -112,8 +112,15 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
         if again:
             return Decision(True, again)
         return decision if not _several(answer, gold) else _in_parts(answer, gold, options, decision)
+    if (g is None) != (a is None):
+        first, second = g or gold.letters_apart(), a or answer.letters_apart()
+        if first is not None and second is not None and _by_value(first, second, options).same:
+            return Decision(True, "letters as factors")
     open_ = _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
     return open_ if open_.same else _in_parts(answer, gold, options, open_)
+
+
+_INDEXED = re.compile(r"_|[+-]\}?$|[+-]\}")
 
 
 def _read_again(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> str:
@@ -149,12 +156,20 @@ _COMMA = re.compile(r"[-+]?(?!(?!0)\d{1,3}(?:,\d{3})+$)\d+,\d+")
 
 def _with_decimal_comma(answer: Reading, gold: Reading, options: Options) -> bool:
     """`2,74` against 2.74: one of the two with a comma, the other with a point."""
-    texts = [r.text.replace("{,}", ",").strip() for r in (gold, answer)]
+    texts = [_continental(r.text.replace("{,}", ",").strip()) for r in (gold, answer)]
     commas = [bool(_COMMA.fullmatch(t)) for t in texts]
     if commas[0] == commas[1] or "." not in texts[commas[0]]:
         return False
     g, a = (Reading(t.replace(",", ".") if c else t).node for t, c in zip(texts, commas, strict=True))
     return g is not None and a is not None and _by_value(g, a, options).same is True
+
+
+def _continental(text: str) -> str:
+    """`1.234,56` with its comma and without its points."""
+    return text.replace(".", "") if _CONTINENTAL.fullmatch(text) else text
+
+
+_CONTINENTAL = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
 
 
 def _with_units(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> bool:

@@ -112,11 +112,17 @@ _HALVES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth"
 
 def number_in_words(text: str) -> Fraction | None:
     """`twenty-five`, `one half`, `two hundred`; None for other words."""
+    whole, _, part = text.replace("-", " ").partition(" and ")
+    if part and any(w.rstrip("s") in _HALVES for w in part.split()):  # `three and a half`
+        first, second = number_in_words(whole), number_in_words(part.removeprefix("a "))
+        return first + second if first is not None and second is not None else None
     parts = text.replace("-", " ").replace(" and ", " ").split()
     if len(parts) > 1 and parts[0] in ("negative", "minus"):
         positive = number_in_words(" ".join(parts[1:]))
         return None if positive is None else -positive
-    if parts == ["half"] or parts == ["quarter"]:
+    if parts[:1] == ["a"]:
+        parts = parts[1:]
+    if len(parts) == 1 and parts[0] in _HALVES:
         return Fraction(1, _HALVES[parts[0]])
     if not parts or len(parts) > 8:
         return None
@@ -184,8 +190,12 @@ _LED_WORD = re.compile(r"\W*(yes|no|true|false)\s*(?:[,.;:!—–-]|$)", re.I)
 def same_letters(gold: str, answer: str) -> bool:
     """Whether two texts differ only in how an index is marked: `H_2O` and `H2O`, `x_{12}` and `x12`."""
     g, a = (_INDEX_MARKS.sub("", text) for text in (gold, answer))
-    return g == a and bool(_PLAIN_TEXT.fullmatch(g)) and ("_" in gold) != ("_" in answer)
+    plain = _MARK.search(gold) is None or _MARK.search(answer) is None
+    return plain and g == a and bool(_PLAIN_TEXT.fullmatch(g))
 
 
-_INDEX_MARKS = re.compile(r"(?<=[A-Za-z)])_|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]")
+_MARK = re.compile(r"_|\^")
+_INDEX_MARKS = re.compile(
+    r"(?<=[A-Za-z)])_|(?<=[A-Za-z)}\d])\^(?=\{?\d?[+-]\}?$)|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]"
+)
 _PLAIN_TEXT = re.compile(r"[\w()+,.=*/-]+")
