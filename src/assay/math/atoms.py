@@ -205,7 +205,7 @@ def _indexed(c: Cursor, letter: str) -> Node:
         return index
     if isinstance(index, Num) and index.value.numerator.bit_length() > _LONGEST_INDEX:
         raise TooLarge("an index of many digits")
-    if isinstance(index, Num | Sym):
+    if isinstance(index, (Num, Sym)):
         label = str(index.value) if isinstance(index, Num) else index.name
         node: Node = Sym(f"{letter}_{label}")
     else:

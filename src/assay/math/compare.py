@@ -22,14 +22,15 @@ from assay.math.vectors import components
 
 def same(gold: Node, answer: Node, near: Closeness) -> Decision:
     """Whether the answer is the gold."""
-    rough = _roughly(gold, answer, near)
-    if rough is not None:
-        return rough
+    if isinstance(gold, Relation) or isinstance(answer, Relation):
+        rough = _roughly(gold, answer, near)
+        if rough is not None:
+            return rough
     gold, answer = unwrap(gold), unwrap(answer)
     if isinstance(gold, Group) != isinstance(answer, Group):
         gold, answer = point(gold), point(answer)
-    if isinstance(gold, Group | Matrix) != isinstance(answer, Group | Matrix):
-        vector, other = (answer, gold) if isinstance(gold, Group | Matrix) else (gold, answer)
+    if isinstance(gold, (Group, Matrix)) != isinstance(answer, (Group, Matrix)):
+        vector, other = (answer, gold) if isinstance(gold, (Group, Matrix)) else (gold, answer)
         for tuple_ in components(vector):
             decision = same(tuple_, other, near) if vector is gold else same(other, tuple_, near)
             if decision.same:
@@ -112,7 +113,7 @@ def point(node: Node) -> Node:
 
 
 def _scalar(node: Node) -> bool:
-    return isinstance(node, Num | Sym | Op)
+    return isinstance(node, (Num, Sym, Op))
 
 
 def _relations(node: Node) -> bool:
@@ -455,4 +456,4 @@ def _matrix_like(g: Node, a: Node) -> bool:
     return any(
         isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
         for n in (g, a)
-    ) and all(isinstance(n, Group | Matrix) for n in (g, a))
+    ) and all(isinstance(n, (Group, Matrix)) for n in (g, a))

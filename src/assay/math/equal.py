@@ -104,7 +104,7 @@ def _difference(a: Node, b: Node, point: int, units: Units, digits: int) -> tupl
     with decimal.localcontext(precise.context(digits)):
         x, x_absorbed = _remembered(a, point, units, digits)
         y, y_absorbed = _remembered(b, point, units, digits)
-        if isinstance(x, int | Fraction) and isinstance(y, int | Fraction):
+        if isinstance(x, (int, Fraction)) and isinstance(y, (int, Fraction)):
             if x == y:
                 return None, False
             return (Decimal(1), Decimal(1)), False

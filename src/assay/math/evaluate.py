@@ -129,7 +129,7 @@ def _sum(args: Args, at: Point) -> Value:
     total = _value(args[0], at)
     for arg in args[1:]:
         term = _value(arg, at)
-        if not (isinstance(total, int | Fraction) and isinstance(term, int | Fraction)):
+        if not (isinstance(total, (int, Fraction)) and isinstance(term, (int, Fraction))):
             _note_absorbed(total, term, at)
         total = precise.add(total, term)
     return total
@@ -322,7 +322,7 @@ def _applied(args: Args, at: Point) -> Value:
     for arg in args[1:]:
         if isinstance(arg, Group):
             key.extend(_rounded(_value(item, at)) for item in arg.items)
-        elif isinstance(arg, Num | Sym | Op):
+        elif isinstance(arg, (Num, Sym, Op)):
             key.append(_rounded(_value(arg, at)))
         else:
             key.append(repr(arg))

@@ -79,7 +79,7 @@ def function_argument(c: Cursor, fn: str) -> Node:
     node = c.grammar.power(c)
     while c.peek() and fn != "root" and c.grammar.starts_factor(c, node) and _same_argument(c):
         node = mixed(c, node) or Op("*", (node, c.grammar.power(c)))
-    if c.peek() == "/" and isinstance(node, Num | Sym) and c.peek(1)[:1].isdecimal() and fn in INVERSE:
+    if c.peek() == "/" and isinstance(node, (Num, Sym)) and c.peek(1)[:1].isdecimal() and fn in INVERSE:
         c.i += 1
         node = Op("/", (node, c.grammar.power(c)))  # `\cos \pi/3`
     c.leave()

@@ -71,13 +71,13 @@ def _region(node: Node) -> tuple[list[Interval], str] | None:
     match node:
         case Group(kind="tuple") if len(node.items) == 2:
             low, high = node.items
-            if isinstance(low, Group | Relation) or isinstance(high, Group | Relation):
+            if isinstance(low, (Group, Relation)) or isinstance(high, (Group, Relation)):
                 return None
             return [
                 Interval(low, node.open == "[" and not infinite(low), high, node.close == "]" and not infinite(high))
             ], ""
         case Group(kind="set"):
-            if any(isinstance(n, Group | Relation) for n in node.items):
+            if any(isinstance(n, (Group, Relation)) for n in node.items):
                 return None
             return [Interval(n, True, n, True) for n in node.items], ""
         case Group(kind="list", open="or"):
@@ -176,7 +176,7 @@ def _both(parts: list[tuple[list[Interval], str] | None], join: str) -> tuple[li
 
 
 def _from_relation(r: Relation) -> tuple[list[Interval], str] | None:
-    if r.signs == ("in",) and isinstance(r.sides[0], Sym | Op):
+    if r.signs == ("in",) and isinstance(r.sides[0], (Sym, Op)):
         inner = _region(r.sides[1])
         return None if inner is None else (inner[0], _label(r.sides[0]))
     if len(r.sides) == 2:
@@ -218,9 +218,9 @@ def _one_sided(r: Relation) -> tuple[list[Interval], str] | None:
         return None
     if _is_variable(right) and not variables(left):
         left, right, sign = right, left, _FLIP[sign]
-    if isinstance(left, Op) and left.op == "abs" and not isinstance(right, Group | Relation):
+    if isinstance(left, Op) and left.op == "abs" and not isinstance(right, (Group, Relation)):
         return _around(left, sign, right)
-    if not isinstance(left, Sym) or left.name in CONSTANTS or isinstance(right, Group | Relation):
+    if not isinstance(left, Sym) or left.name in CONSTANTS or isinstance(right, (Group, Relation)):
         return None
     name = _label(left)
     if sign == "!=":

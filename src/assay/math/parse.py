@@ -44,12 +44,16 @@ def parse(tokens: Tokens) -> Node:
 
 
 _LONGEST_MEASURED = 60
+_NEVER_MEASURED = frozenset({"+", "=", "_", ",", "<", ">", "x", "y", "n", "sin", "cos"})
+_BEGINS_VALUE = ("-", ".", "(", "\\frac", "\\sqrt", "$")
 
 
 def parse_measured(tokens: Tokens, split: bool = False) -> Quantity | None:
     """A number and units behind it as physics writes them, such as `9.8 \\frac{m}{s^2}`; None for anything else."""
     words = tokens.tokens
-    if not 1 < len(words) <= _LONGEST_MEASURED:
+    if not 1 < len(words) <= _LONGEST_MEASURED or not (words[0][0].isdecimal() or words[0] in _BEGINS_VALUE):
+        return None
+    if not _NEVER_MEASURED.isdisjoint(words):
         return None
     for k in range(1, len(words)):
         if not begins_unit(words[k]):
@@ -59,7 +63,7 @@ def parse_measured(tokens: Tokens, split: bool = False) -> Quantity | None:
         if unit:
             end = k - 1 if words[k - 1] == "*" else k
             value = parse(Tokens(words[:end], spaced=tokens.spaced))
-            return Quantity(value, unit) if isinstance(value, Num | Op) and not variables(value) else None
+            return Quantity(value, unit) if isinstance(value, (Num, Op)) and not variables(value) else None
     return None
 
 
@@ -389,7 +393,7 @@ def _raised(c: Cursor, base: Node) -> Node:
         return _degrees(c, base)
     if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
         raise Unreadable("a mark in an exponent")
-    if isinstance(base, Group | Matrix) and _is_transpose(c):
+    if isinstance(base, (Group, Matrix)) and _is_transpose(c):
         return _transposed(base)
     if c.peek() in ("o", "O") or (c.peek() == "{" and c.peek(1) in ("o", "O") and c.peek(2) == "}"):
         c.i += 1 if c.peek() != "{" else 3  # `30^o`

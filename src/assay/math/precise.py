@@ -82,7 +82,7 @@ def size(v: Value) -> Decimal:
 
 def add(a: Value, b: Value) -> Value:
     """a + b"""
-    if isinstance(a, int | Fraction) and isinstance(b, int | Fraction):
+    if isinstance(a, (int, Fraction)) and isinstance(b, (int, Fraction)):
         return bounded(a + b)
     if isinstance(a, Complex) or isinstance(b, Complex):
         x, y = to_complex(a), to_complex(b)
@@ -97,7 +97,7 @@ def negate(a: Value) -> Value:
 
 def multiply(a: Value, b: Value) -> Value:
     """a b"""
-    if isinstance(a, int | Fraction) and isinstance(b, int | Fraction):
+    if isinstance(a, (int, Fraction)) and isinstance(b, (int, Fraction)):
         return bounded(a * b)
     if isinstance(a, Complex) or isinstance(b, Complex):
         x, y = to_complex(a), to_complex(b)
@@ -107,10 +107,10 @@ def multiply(a: Value, b: Value) -> Value:
 
 def divide(a: Value, b: Value) -> Value:
     """a / b"""
-    if isinstance(b, int | Fraction):
+    if isinstance(b, (int, Fraction)):
         if not b:
             raise Unreadable("division by zero")
-        if isinstance(a, int | Fraction):
+        if isinstance(a, (int, Fraction)):
             return bounded(simple(Fraction(a) / b))
     if isinstance(b, Complex):
         x, norm = to_complex(a), b.re * b.re + b.im * b.im
@@ -135,7 +135,7 @@ def power(a: Value, b: Value) -> Value:
         return _integer_power(a, b)
     if isinstance(b, Fraction) and b.denominator < 1000:
         return _integer_power(root(a, b.denominator), b.numerator)
-    if isinstance(a, int | Fraction) and not a:
+    if isinstance(a, (int, Fraction)) and not a:
         if isinstance(b, Complex) or to_decimal(b) <= 0:
             raise Unreadable("zero to a power that is not positive")
         return 0
@@ -145,7 +145,7 @@ def power(a: Value, b: Value) -> Value:
 def _integer_power(a: Value, n: int) -> Value:
     if n < 0:
         return divide(1, _integer_power(a, -n))
-    if isinstance(a, int | Fraction):
+    if isinstance(a, (int, Fraction)):
         if abs(a) == 1 or not a:
             return a**n if n < 2 else (a if n % 2 else a * a)
         bits = max(a.numerator.bit_length(), a.denominator.bit_length())
@@ -186,7 +186,7 @@ def root(a: Value, k: int) -> Value:
     """The k-th root: exact where it is rational, real for odd roots, principal otherwise."""
     if k <= 0 or k > 1000:
         raise Unreadable("a root that is not taken")
-    if isinstance(a, int | Fraction):
+    if isinstance(a, (int, Fraction)):
         if a < 0 and k % 2:
             return negate(root(-a, k))
         if a >= 0:
@@ -377,7 +377,7 @@ def asin(z: Value) -> Value:
 
 def floor(v: Value) -> int:
     """The largest integer below; a number that cannot be told from an integer is undecided."""
-    if isinstance(v, int | Fraction):
+    if isinstance(v, (int, Fraction)):
         return v.__floor__()
     d = to_decimal(v)
     if d.adjusted() > precision() - 15:

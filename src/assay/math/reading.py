@@ -133,8 +133,10 @@ class Reading:
 
     def measured(self, split: bool = False) -> Quantity | None:
         """The number and its units that are read where letters behind a number are units and no variables."""
+        if self._tokens is None:
+            return None
         try:
-            return parse_measured(lex(self.text), split)
+            return parse_measured(self._tokens, split)
         except (Unreadable, TooLarge):
             return None
 

@@ -35,7 +35,7 @@ def value_of(relation: Relation) -> Node | None:
     first, last = relation.sides[0], relation.sides[-1]
     if is_name(first):
         return last
-    if (is_name(last) and isinstance(first, Num | Quantity)) or (is_name(last) and not variables(first)):
+    if (is_name(last) and isinstance(first, (Num, Quantity))) or (is_name(last) and not variables(first)):
         return first
     if all(not variables(s) for s in relation.sides):
         return last
@@ -96,7 +96,7 @@ def _renamed(node: Node, old: str, new: Sym) -> Node:
     return Op(node.op, tuple(_renamed(n, old, new) for n in node.args)) if isinstance(node, Op) else node
 
 
-def _defines(a: Relation, b: Relation, used: set[str]) -> bool:
+def _defines(a: Relation, b: Relation, used: frozenset[str]) -> bool:
     """Whether both say what the same name stands for, in other variables."""
     named, other = a.sides[0], b.sides[0]
     return is_name(named) and named == other and not (variables(named) & used)
@@ -138,7 +138,7 @@ def _proportional(a: Relation, b: Relation, positive: bool) -> bool:
     if (
         variables(f) != variables(g)
         or not variables(f)
-        or any(not isinstance(n, Num | Sym | Op) for n in (*walk(f), *walk(g)))
+        or any(not isinstance(n, (Num, Sym, Op)) for n in (*walk(f), *walk(g)))
     ):
         return False
     try:

@@ -59,7 +59,11 @@ def _renamed(gold: Node, answer: Node) -> bool:
     """`k pi` and `n pi`, `x + C` and `x + c`: whatever the integer, or the arbitrary constant, is called."""
     g, a = variables(gold), variables(answer)
     only_g, only_a = g - a, a - g
-    if only_g and only_g == {name.swapcase() for name in only_a} and all(name[:2] in ("c_", "C_") for name in only_g):
+    if (
+        only_g
+        and only_g == frozenset(name.swapcase() for name in only_a)
+        and all(name[:2] in ("c_", "C_") for name in only_g)
+    ):
         for name in only_a:
             answer = _with_name(answer, name, name.swapcase())
         return equal(gold, answer) is True
@@ -69,15 +73,17 @@ def _renamed(gold: Node, answer: Node) -> bool:
     constants = only_g | only_a in _CONSTANTS and all(_adds(n, only_g | only_a) for n in (gold, answer))
     if not integers and not constants:
         return False
-    return equal(gold, _with_name(answer, only_a.pop(), only_g.pop())) is True
+    return equal(gold, _with_name(answer, min(only_a), min(only_g))) is True
 
 
 _INTEGERS = {"k", "n", "m", "l"}
-_CONSTANTS = ({"C", "c"}, {"C", "K"}, {"C", "k"}, {"C", "C_1"}, {"C", "c_1"}, {"C_1", "c_1"}, {"C", "const"})
+_CONSTANTS = frozenset(
+    frozenset(pair.split()) for pair in ("C c", "C K", "C k", "C C_1", "C c_1", "C_1 c_1", "C const")
+)
 """Two names of an arbitrary constant, as in `x^2 + C`."""
 
 
-def _adds(node: Node, named: set[str]) -> bool:
+def _adds(node: Node, named: frozenset[str]) -> bool:
     """Whether one of the names is a summand of the whole."""
     return isinstance(node, Op) and node.op == "+" and any(isinstance(n, Sym) and n.name in named for n in node.args)
 

@@ -118,13 +118,25 @@ def names(node: Node) -> frozenset[str]:
         return _NONE
     if isinstance(node, Sym):
         return frozenset((node.name,))
-    if isinstance(node, Op) and node.memo is not None and "names" in node.memo:
-        return cast("frozenset[str]", node.memo["names"])
-    found = frozenset(n.name if isinstance(n, Sym) else "op " + n.op for n in walk(node) if isinstance(n, Sym | Op))
+    memo = node.memo if isinstance(node, Op) else None
+    if memo is not None and "names" in memo:
+        return cast("frozenset[str]", memo["names"])
+    found: set[str] = set()
+    stack: list[Node] = [node]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Op):
+            found.add("op " + n.op)
+            stack.extend(n.args)
+        elif isinstance(n, Sym):
+            found.add(n.name)
+        elif not isinstance(n, Num):
+            stack.extend(children(n))
+    result = frozenset(found)
     if isinstance(node, Op):
         node.memo = node.memo or {}
-        node.memo["names"] = found
-    return found
+        node.memo["names"] = result
+    return result
 
 
 _NONE: frozenset[str] = frozenset()
@@ -135,9 +147,17 @@ def has(node: Node, ops: frozenset[str]) -> bool:
     return not ops.isdisjoint(names(node))
 
 
-def variables(node: Node) -> set[str]:
-    """The names of the free variables."""
-    return {n for n in names(node) if n not in CONSTANTS and not n.startswith("op ")}
+def variables(node: Node) -> frozenset[str]:
+    """The names of the free variables, found once."""
+    if isinstance(node, Num):
+        return _NONE
+    memo = node.memo if isinstance(node, Op) else None
+    if memo is not None and "variables" in memo:
+        return cast("frozenset[str]", memo["variables"])
+    found = frozenset([n for n in names(node) if n not in CONSTANTS and not n.startswith("op ")])
+    if isinstance(node, Op) and node.memo is not None:
+        node.memo["variables"] = found
+    return found
 
 
 def is_number(node: Node) -> bool:

@@ -47,7 +47,7 @@ _GLUED = ("g", "L", "J", "V", "W")
 
 
 def _plain_value(node: Node) -> bool:
-    return all(isinstance(n, Num | Op | Quantity) or (isinstance(n, Sym) and n.name in ("pi", "e")) for n in walk(node))
+    return all(isinstance(n, (Num, Op, Quantity)) or (isinstance(n, Sym) and n.name in ("pi", "e")) for n in walk(node))
 
 
 def _unit_to_the_end(c: Cursor) -> bool:

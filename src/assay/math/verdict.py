@@ -98,7 +98,7 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")
-    if _INDEXED.search(answer.text + gold.text) and same_letters(gold.text, answer.text):
+    if (_indexed(answer.text) or _indexed(gold.text)) and same_letters(gold.text, answer.text):
         return Decision(True, "the same letters and digits")
     lettered = _choice(answer, gold)
     if lettered is not None:
@@ -120,17 +120,25 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     return open_ if open_.same else _in_parts(answer, gold, options, open_)
 
 
-_INDEXED = re.compile(r"_|[+-]\}?$|[+-]\}")
+def _indexed(text: str) -> bool:
+    """Whether it may be a name with an index, or an ion."""
+    return "_" in text or text.endswith(_CHARGES)
+
+
+_CHARGES = ("+", "-", "+}", "-}")
 
 
 def _read_again(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> str:
     """The second reading of what can be read in two ways, by which the two are the same; empty where there is none."""
-    if _JOINED.search(answer.text) or _JOINED.search(gold.text):
-        first, second = gold.ungrouped(), answer.ungrouped()
-        if first is not None and second is not None and _by_value(first, second, options).same:
-            return "commas between numbers"
-    if _with_decimal_comma(answer, gold, options):
-        return "a decimal comma"
+    if "," in answer.text or "," in gold.text:
+        if _JOINED.search(answer.text) or _JOINED.search(gold.text):
+            first, second = gold.ungrouped(), answer.ungrouped()
+            if first is not None and second is not None and _by_value(first, second, options).same:
+                return "commas between numbers"
+        if _with_decimal_comma(answer, gold, options):
+            return "a decimal comma"
+    if isinstance(g, Num) and isinstance(a, Num):
+        return ""
     if _with_units(answer, gold, g, a, options):
         return "converted units"
     if "e^" in gold.text and "e^" in answer.text and _loosely(answer, gold, options):
@@ -175,11 +183,12 @@ _CONTINENTAL = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
 def _with_units(answer: Reading, gold: Reading, g: Node, a: Node, options: Options) -> bool:
     """`100 N·m` against `100 J`: what was read as variables is read as units, where the other side has a unit too, or
     is a number and the units are more than one letter."""
-    if options.form == "same":
+    free = variables(g), variables(a)
+    if options.form == "same" or not (free[0] or free[1] or isinstance(g, Quantity) or isinstance(a, Quantity)):
         return False
-    for split in (False, True):
-        first = gold.measured(split) or (None if variables(g) else g)
-        second = answer.measured(split) or (None if variables(a) else a)
+    for split in (False, True) if "ms" in answer.text or "ms" in gold.text else (False,):
+        first = gold.measured(split) or (None if free[0] else g)
+        second = answer.measured(split) or (None if free[1] else a)
         if first is None or second is None or not (_said(first, g) or _said(second, a)):
             return False
         if _by_value(first, second, options).same:
@@ -242,7 +251,7 @@ def _in_words(answer: Reading, gold: Reading, otherwise: Decision) -> Decision:
     if (day := date(gold.words)) is not None:
         return Decision(date(answer.words) == day, "dates")
     for words, value in ((answer, gold.node), (gold, answer.node)):
-        if words.node is not None or not isinstance(value, Num | Quantity):
+        if words.node is not None or not isinstance(value, (Num, Quantity)):
             continue
         number = value.value if isinstance(value, Quantity) else value
         said = only_number(words.text)
