@@ -73,7 +73,8 @@ def _flat(op: str, args: tuple[Node, ...]) -> list[Node]:
 
 
 def _plus(args: tuple[Node, ...]) -> Node:
-    number, rest = Fraction(0), list[Node]()
+    number: int | Fraction = 0
+    rest = list[Node]()
     for n in _flat("+", args):
         if isinstance(n, Num):
             number += n.value
@@ -84,7 +85,8 @@ def _plus(args: tuple[Node, ...]) -> Node:
 
 
 def _times(args: tuple[Node, ...]) -> Node:
-    number, rest = Fraction(1), list[Node]()
+    number: int | Fraction = 1
+    rest = list[Node]()
     for n in _flat("*", args):
         if isinstance(n, Num) and number.numerator.bit_length() < MOST_BITS:
             number *= n.value
@@ -105,7 +107,7 @@ def _raise(base: Node, exponent: Node) -> Node:
     if not isinstance(n, int):
         return Op("^", (base, exponent))
     if isinstance(base, Num) and (base.value or n > 0) and abs(n) * _bits(base.value) < 400:
-        return _number(Fraction(base.value) ** n)
+        return _number(base.value**n if n > 0 else Fraction(base.value) ** n)
     if isinstance(base, Op) and base.op == "*":
         return _times(tuple(_raise(f, exponent) for f in base.args))
     inner = base.args[1] if isinstance(base, Op) and base.op == "^" else None
@@ -118,7 +120,7 @@ def _bits(value: int | Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
-def _number(value: Fraction) -> Num:
+def _number(value: int | Fraction) -> Num:
     return Num(value.numerator if value.denominator == 1 else value)
 
 

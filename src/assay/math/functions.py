@@ -96,11 +96,20 @@ def _same_argument(c: Cursor) -> bool:
 
 
 def _fraction(c: Cursor) -> Node:
+    if c.peek() == "{" and c.peek(1) == "d" and c.peek(2) == "}" and c.peek(3) == "{" and c.peek(4)[:1] == "d":
+        return _derivative(c)
     c.enter()
     top = argument(c)
     bottom = argument(c, whole=c.t[c.i - 1] == "}")
     c.leave()
     return Op("/", (top, bottom))
+
+
+def _derivative(c: Cursor) -> Node:
+    """`\\frac{d}{dx} f`, which is not worked out: a name for a value."""
+    c.i += 3
+    by = argument(c, whole=True)
+    return Op("apply", (Sym("derivative"), by, c.grammar.product(c)))
 
 
 def _root(c: Cursor) -> Node:

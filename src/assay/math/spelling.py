@@ -43,6 +43,8 @@ def _conventions(text: str) -> str:
         text = _even_brackets(text)
     if "C" in text or "base" in text or "16" in text:
         text = _counted(text)
+    if "such that" in text or "for which" in text:
+        text = _ALL_FOR_WHICH.sub("", text)
     if " o" in text or " in " in text:
         text = _OUT_OF.sub(r"\1/\2", text)
     if ".(" in text:
@@ -59,6 +61,7 @@ _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z({\[%$])")
 _HALF_OF_DAY = re.compile(r"\b([aApP])\.\s?[mM]\b\.?")
 _TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp);")
+_ALL_FOR_WHICH = re.compile(r"^\s*(?:the\s+set\s+of\s+)?all\s+[^=<>\\]{0,30}?(?:such\s+that|for\s+which)\s+", re.I)
 _OUT_OF = re.compile(r"^\s*(\d+)\s+(?:out\s+of|in)\s+(?:every\s+)?(\d+)\s*\.?\s*$")
 _REPEATING = re.compile(r"(?<![\w.])(\d+\.)\((\d{1,20})\)")
 """`0.(3)`"""

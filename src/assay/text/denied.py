@@ -7,7 +7,8 @@ import re
 _OPEN = r"[\s$\\(\[*:=\"'`]*"
 _DENIED_BEFORE = re.compile(
     r"(?:\b(?:not|never|neither|nor|cannot\s+be|rather\s+than|instead\s+of|other\s+than|unlike|except)|n['’]t"
-    r"|\b(?:wrong|incorrect|mistaken)\s+(?:answers?|results?|values?|choices?|solutions?)(?:\s+(?:here|would\s+be|are|was))?)"
+    r"|\b(?:wrong|incorrect|mistaken)\s+(?:answers?|results?|values?|choices?|solutions?)(?:\s+(?:here|would\s+be|are|was))?"
+    r"|\b(?:nicht|no\s+es|n['’]est\s+pas|não\s+é|non\s+è|не)|不(?:是|为|等于))"
     r"(?:\s+(?:equal\s+to|equals?|simply|just|be|the|an?|answer|is|exactly|really|final|correct|necessarily|as))*"
     + _OPEN
     + r"$",
@@ -20,6 +21,28 @@ _SUPPOSED_BEFORE = re.compile(
     r"(?:\s+(?:it|is|the|answer|even|just|say))*)" + _OPEN + r"$",
     re.I,
 )
+_ASSUMED_BEFORE = re.compile(
+    r"\b(?:suppose|supposing|assume|assuming|imagine|pretend)\s+(?:that\s+)?\$?\\?\w{1,5}\s*=" + _OPEN + r"$", re.I
+)
+_DOUBTED = re.compile(
+    r"\b(?:might|may|could|would|tempt\w*\s+to)\s+(?:\w+\s+)?(?:think|guess|believe|expect|say|conclude)\b"
+    r"|\bnot\s+(?:sure|certain|true|clear|believe|think|the\s+case)\b|\bn['’]t\s+(?:think|believe|sure)\b|\bunsure\b"
+    r"|\b(?:claim(?:s|ed)?|wrong(?:ly)?|mistaken(?:ly)?|naive(?:ly)?|falsely|doubt)\b",
+    re.I,
+)
+_CONDITION = re.compile(r"\b(?:if|had|were)\b", re.I)
+_SENTENCE = re.compile(r"[.!?](?=\s)|\n|;|,\s*but\b")
+
+
+def doubted(text: str, start: int, lead: str) -> bool:
+    """Whether the sentence in which a statement begins at `start` says it with a doubt, or as what would be."""
+    before = text[start - 160 if start > 160 else 0 : start]
+    sentence = _SENTENCE.split(before)[-1]
+    if len(sentence) < 4:
+        return False
+    return bool(_DOUBTED.search(sentence)) or ("would" in lead and bool(_CONDITION.search(sentence)))
+
+
 _DENIED_AFTER = re.compile(
     r"[\s$.)\]*\"'`\\]*(?:is|was|would\s+be|were|seems|looks|cannot|can['’]t|isn['’]t|wasn['’]t)\s*"
     r"(?:not\b|n['’]t\b|wrong|incorrect|false|impossible|be\s+(?:right|correct|the\s+answer)|(?:also\s+)?(?:clearly\s+)?"
@@ -36,7 +59,9 @@ def denied(text: str, start: int, end: int) -> bool:
     near = before[-44:]
     if _maybe_denied(near) and _DENIED_BEFORE.search(near):
         return True
-    if (_maybe_hedged(near) or _maybe_supposed(before)) and _SUPPOSED_BEFORE.search(before):
+    if (_maybe_hedged(near) or _maybe_supposed(before)) and (
+        _SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before)
+    ):
         return True
     after = text[end : end + 40]
     return len(after) > 4 and bool(_DENIED_AFTER.match(after))
@@ -45,18 +70,23 @@ def denied(text: str, start: int, end: int) -> bool:
 def _maybe_denied(s: str) -> bool:
     # not, cannot, nor, none; never; neither; rather, other than; instead; unlike; except; wrong, incorrect, mistaken
     return (
-        "no" in s
+        "not" in s
+        or "nor " in s
         or "n't" in s
         or "n’t" in s
         or "nev" in s
         or "nei" in s
-        or "tha" in s
+        or "han" in s
         or "nst" in s
         or "nli" in s
         or "xce" in s
-        or "wro" in s
-        or "cor" in s
-        or "mis" in s
+        or "wrong" in s
+        or "ncorr" in s
+        or "mista" in s
+        or "nicht" in s
+        or "no es" in s
+        or "est pas" in s
+        or not s.isascii()
     )
 
 

@@ -53,11 +53,14 @@ def after_thinking(response: str) -> str:
 
 def without_reasoning(response: str) -> str:
     """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
-    for hint, opening, ending in _OTHER_MARKS:
-        if response.rfind(hint) >= 0:
-            response = _after_marks(response, opening, ending)
+    if response.rfind("THINK]") >= 0:
+        response = _after_marks(response, "[THINK]", "[/THINK]")
+    if not response.isascii() and response.rfind("think▷") >= 0:
+        response = _after_marks(response, "◁think▷", "◁/think▷")
     if ">" not in response:  # one character is found fast, also in a long response
         return response
+    if response.rfind("channel|>") >= 0:
+        response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
     text = _outside(response, "think")
     for tag, ending in _OTHERS:
         if text.rfind(ending) >= 0:
@@ -65,12 +68,6 @@ def without_reasoning(response: str) -> str:
     return text
 
 
-_OTHER_MARKS = (
-    ("THINK]", "[THINK]", "[/THINK]"),
-    ("think▷", "◁think▷", "◁/think▷"),
-    ("channel|>", "<|channel|>analysis", "<|channel|>final<|message|>"),
-)
-"""What is looked for first, then how reasoning begins and ends where it has no tag of its own."""
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad")
 """The tags that hold what is thought and not said."""
 _OTHERS = (("thinking", "ing>"), ("reasoning", "ing>"), ("thought", "ught>"), ("scratchpad", "pad>"))
@@ -140,10 +137,10 @@ def final_answer(response: str) -> FinalAnswer | None:
     ('8',)
     """
     text = after_thinking(response)
-    if ">" in text and (tag := next((t for t in _ANSWER_TAGS if text.rfind(t) >= 0), "")):
-        found = _from_tags(text, tag[:-1])
-        if found:
-            return found
+    if ">" in text:
+        for tag in _ANSWER_TAGS:
+            if text.rfind(tag) >= 0 and (found := _from_tags(text, tag[:-1])):
+                return found
     box = _last_good_box(text)
     if box is not None:
         rest = text[box.end :]
@@ -206,7 +203,7 @@ def _last_good_box(text: str) -> Span | None:
     limit = len(text)
     for _ in range(8):
         span = last_boxed(text, limit)
-        if span is None or not denied(text, span.start, span.end):
+        if span is None or (span.inner[-1:] != "?" and not denied(text, span.start, span.end)):
             return span
         limit = span.start
     return None

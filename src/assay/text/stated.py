@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.text.boxes import Span
-from assay.text.denied import denied
+from assay.text.denied import denied, doubted
 
 TAIL = 4000
 """How many of the last characters are searched for a statement that is not in a box or tag."""
@@ -56,7 +56,8 @@ _FILLER = re.compile(
 _SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b")
 _QUOTES = re.compile(r"^(?:\s|\\?[\"'“”`*_])+")
 _BECAUSE = re.compile(
-    r"[,\s]\s{0,4}(?:because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given|after|assuming|based on).*$",
+    r"[,\s]\s{0,4}\(?(?:i\.e\.|namely|equivalently|because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given"
+    r"|after|assuming|based on).*$",
     re.I | re.S,
 )
 _CONTRAST = re.compile(
@@ -102,9 +103,9 @@ def spoken_answer(text: str) -> Span | None:
     tail = text[offset:]
     for lead in _leads(tail):
         span = _statement(tail, lead)
-        if span is None or denied(tail, lead.end(), span.end):
+        if span is None or denied(tail, lead.end(), span.end) or doubted(tail, lead.start(), lead.group()):
             continue
-        if re.match(r"(?:not\b|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", span.inner, re.I):
+        if re.match(r"(?:not\b|nicht\b|pas\b|не\b|不|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", span.inner, re.I):
             continue
         return Span(span.start + offset, span.end + offset, _prose_value(span.inner), span.how)
     return None

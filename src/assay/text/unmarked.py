@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.text.denied import denied
+from assay.text.denied import denied, doubted
 from assay.text.stated import FENCE, TAIL
 
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}")
@@ -20,7 +20,19 @@ _COURTESY = re.compile(
     re.I,
 )
 """A closing line to the reader, which holds no answer."""
-_CHOSEN = re.compile(r"\b(?:is|be|choose|select|pick|chose)\s+(?:option\s+|choice\s+)?\(?([A-J])\)?\s*\.?$")
+_CHOSEN = re.compile(
+    r"\b(?:is|be|choose|select|pick|chose|[Hh]ence|[Tt]hus|[Tt]herefore|[Ss]o)\s*,?\s+(?:option\s+|choice\s+)?\(?([A-J])\)?\s*\.?$"
+    r"|(?<![\w'])\(?([A-J])\)?\s+(?:is|must\s+be)\s+(?:the\s+)?(?:correct|right|best|answer)\b"
+)
+_END_OF_PROOF = re.compile(r"\s*\\(?:blacksquare|square|qed|Box)\s*")
+_SUBORDINATE = re.compile(
+    r",\s+(?:attained|achieved|reached|which|where|when|occurring)\b[^\n]*$|\s+(?:at|when)\s+[a-z]\s*=[^\n=]*$"
+)
+"""What a sentence adds behind its value: `-3, attained at x = 2`."""
+_SAID_TO_BE = re.compile(
+    r"^.*\b(?:is|are|equals|be|was)\s+(?!not\b)((?:[-+−√∛(\[{$\\.]|\d)[^\n]{0,60}?|\*\*[^*\n]{1,60}\*\*|[A-Z][a-z]+)\s*\.?$"
+)
+_HEDGE = re.compile(r"[,\s]\s*or\s+(?:maybe\s+|perhaps\s+|possibly\s+|even\s+)?$", re.I)
 _JSON = re.compile(
     r"""["'](?:final[_ ]?)?(?:answer|result|solution)["']\s*:\s*("(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*)""", re.I
 )
@@ -40,12 +52,16 @@ def unmarked(text: str) -> tuple[str, str] | None:
         text = text[: courtesy.start()].rstrip()
     if text[-1:] == "}" and text[:1] == "{" and (entries := _JSON.findall(text[-TAIL:])):
         return (entries[-1].strip('"'), "stated")
+    if len(text) <= 200 and "\n" not in text and (chosen := _choice(text)):
+        return (chosen, "choice")
+    if len(text) <= 200 and (said := _value_said(text)) and len(_WORD.findall(text)) <= 12:
+        return (said, "sentence")
     if len(text) <= 400 and _is_bare(text):
         if denied(text, 0, 0) or _DISOWNED.search(text):
             return None
         return (unfence(_CONNECTIVE.sub("", text)), "bare")
     tail = text[-TAIL:]
-    fences = list(FENCE.finditer(tail))
+    fences = [m for m in FENCE.finditer(tail) if not _END_OF_PROOF.fullmatch(_inner(m))]
     last_line = tail.rstrip().rsplit("\n", 1)[-1]
     line_start = len(tail) - len(last_line)
     if fences:
@@ -56,6 +72,34 @@ def unmarked(text: str) -> tuple[str, str] | None:
             if inner.strip() and not denied(tail, last.start(), last.end()) and not _later_number(after):
                 return _fenced(tail, fences, inner)
     return _from_line(last_line, tail)
+
+
+def _choice(line: str) -> str:
+    """The letter that a sentence settles on."""
+    chosen = _CHOSEN.search(line)
+    if not chosen:
+        return ""
+    k = 1 if chosen.group(1) else 2
+    return "" if denied(line, chosen.start(k), chosen.end(k)) else chosen.group(k)
+
+
+_JOINING_WORDS = {"and", "or", "am", "pm"}
+
+
+def _value_said(line: str) -> str:
+    """What a short last sentence says its subject is: `The ratio is 3:2.`; empty where that is no plain value."""
+    sentence = re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)[-1]
+    said = _SAID_TO_BE.search(sentence)
+    if (
+        not said
+        or "=" in said[1]
+        or "$" in said[1]
+        or (said[1][0].isdecimal() and not _JOINING_WORDS.issuperset(_WORD.findall(said[1])))
+        or denied(sentence, said.start(1), said.end(1))
+        or doubted(sentence, said.start(1), "")
+    ):
+        return ""
+    return unfence(said[1])
 
 
 _DISOWNED = re.compile(r"\b(?:wrong|incorrect|false\s+start|not\s+(?:right|correct|the\s+answer))\b", re.I)
@@ -83,14 +127,18 @@ def _fenced(tail: str, fences: list[re.Match[str]], inner: str) -> tuple[str, st
     return (unfence(inner), "bold" if bold else "math")
 
 
-_FOR_WHICH = re.compile(r"\s*,?\s*(?:for|where|with|when|if)\s+(?:all|any|every|each|some)?[a-z\s]{0,30}")
+_FOR_WHICH = re.compile(
+    r"\s*,?\s*(?:(?:for|where|with|when|if|at)\s+(?:all|any|every|each|some)?[a-z\s]{0,30}"
+    r"|(?:which|attained|achieved|reached|occurring)\s[a-z\s]{0,60})"
+)
 
 
 def _says_for_which(said: re.Match[str], last: re.Match[str], tail: str) -> bool:
     """`$f(x) = x + 1$ for all real $x$`: the last formula only says for which values the one before it holds."""
-    inner = _inner(last).strip()
-    named = len(inner) == 1 and inner.isalpha()
-    return named and "=" in _inner(said) and bool(_FOR_WHICH.fullmatch(tail, said.end(), last.start()))
+    gap = tail[said.end() : last.start()]
+    if len(gap) > 90 or not _FOR_WHICH.fullmatch(gap):
+        return False
+    return bool(re.search(r"[\d=]", _inner(said)))
 
 
 def _later_number(after: str) -> bool:
@@ -98,21 +146,29 @@ def _later_number(after: str) -> bool:
 
 
 def _from_line(line: str, tail: str) -> tuple[str, str] | None:
+    line = _SUBORDINATE.sub("", line)
     for candidate in (line, tail[-600:]):
         equation = _EQUATION.search(candidate)
         if equation and len(candidate) < 4000 and candidate is line:
             value = equation.group(1).strip()
             if value and len(_WORD.findall(value)) <= 3 and len(_LETTERS_ELSEWHERE.findall(value)) <= 4:
                 return (value, "equation")
-        if candidate is line and (chosen := _CHOSEN.search(line)) and not denied(line, chosen.start(1), chosen.end(1)):
-            return (chosen.group(1), "choice")
+        if candidate is line and (chosen := _choice(line)):
+            return (chosen, "choice")
+        if candidate is line and (said := _value_said(line)):
+            return (said, "sentence")
         numbers = [
             m
             for m in _NUMBER.finditer(candidate)
-            if not denied(candidate, m.start(), m.end()) and candidate[m.end() : m.end() + 1] != "?"
+            if candidate[m.end() : m.end() + 1] != "?"
+            and not denied(candidate, m.start(), m.end())
+            and not doubted(candidate, m.start(), "")
         ]
         if numbers:
-            return (numbers[-1].group().strip(), "number")
+            said = numbers[-1].group().strip()
+            if len(numbers) > 1 and _HEDGE.fullmatch(candidate, numbers[-2].end(), numbers[-1].start()):
+                said = f"{numbers[-2].group().strip()}, {said}"  # `99, or maybe 100`
+            return (said, "number")
     return None
 
 
