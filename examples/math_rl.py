@@ -46,11 +46,10 @@ def main(seed: int = 0) -> list[float]:
         counts = torch.tensor(scored(rewards)).float()  # what was not scored is not learnt from
         logps, mask = log_probabilities(model, tokenizer, response.trajectories)
         mask = mask * counts[:, None]
-        loss = -(advantages[:, None] * logps * mask).sum() / mask.sum()
-        loss.backward()
+        optimizer.zero_grad()
+        (-(advantages[:, None] * logps * mask).sum() / mask.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        optimizer.zero_grad()
         means.append((torch.tensor(rewards).nan_to_num() * counts).sum().item() / counts.sum().item())
         print(f"step {step:3d}  mean reward {means[-1]:.3f}")
     return means

@@ -102,7 +102,7 @@ def test_the_loop_by_hand_learns(example, capsys):
     means = example("math_rl").main(seed=1)
     first, last = sum(means[:5]) / 5, sum(means[-5:]) / 5
     assert first < 0.35 < 0.7 < last, means
-    assert len((EXAMPLES / "math_rl.py").read_text().splitlines()) <= 60
+    assert len((EXAMPLES / "math_rl.py").read_text().splitlines()) < 60
 
 
 def test_the_reward_server(example, capsys):

@@ -69,6 +69,13 @@ def test_shapes_and_the_analysis():
     assert shape("The answer is 4,200.5!") == "a.. 0!"
     assert shape("") == "(empty)"
     assert len(shape("x1" * 10**6)) <= 60
+    solved = "So we have it. " * 20 + "\\boxed{4}"
+    assert shape(solved) == "51-100 words, boxed"
+    assert shape("1. First\n" + "and then " * 20) == "26-50 words, list, cut off"
+    assert shape("<think>" + "hm " * 30) == "26-50 words, thinking left open, cut off"
+    assert shape("<think>" + "hm " * 30 + "</think>\n<answer>4</answer>") == "26-50 words, answer in tags"
+    for hostile in ("<think>" * 100_000, "<answer>" * 100_000, "\n" * 10**6 + "1. " * 50, "a " * 10**6, " ." * 10**6):
+        shape(hostile)
     analysis = Analysis(most_kinds=2)
     rows = [Trajectory(response=r) for r in ("right 1", "right 2", "wrong", "wrong", "wrong", "? 3", "? 3")]
     outputs = [RewardOutput(r) for r in (1.0, 0.8, 0.0, 0.1, 0.0)]
@@ -77,6 +84,7 @@ def test_shapes_and_the_analysis():
     found = analysis.to_dict()
     assert found["highest"][0] == {"kind": "a 0", "count": 2, "mean": 0.9, "example": "right 1"}
     assert found["common_failures"][0]["kind"] == "a"
+    assert [kind["kind"] for kind in found["lowest"]] == ["a"], "what is above the mean is not low"
     assert found["not_scored"] == [{"reason": "too slow", "count": 2}]
     assert found["outcomes"] == {"scored": 5, "timeout": 2}
     assert "(other)" in analysis.kinds

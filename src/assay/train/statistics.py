@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -79,8 +79,32 @@ _SHAPES = (
 )
 
 
+_LIST = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]", re.MULTILINE)
+_TRAITS: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("answer in tags", lambda text: -1 < text.find("<answer>") < text.rfind("</answer>")),
+    ("boxed", lambda text: "\\boxed{" in text),
+    ("thinking left open", lambda text: text.rfind("<think>") > text.rfind("</think>")),
+    ("code", lambda text: "```" in text),
+    ("list", _LIST.search),
+    ("cut off", lambda text: text.rstrip()[-1:] not in ".!?。！？)]}>*`\"'$"),
+)
+"""What sets long responses apart; no two of them have one skeleton."""
+SHORT = 25
+"""Words up to which a response is known by its skeleton."""
+READ = 20_000
+"""Characters of a response that are looked at, at either end."""
+
+
 def shape(response: str) -> str:
-    """A response's kind: its skeleton, with numbers as 0 and words as a. "The answer is 42." is "a.. 0."."""
+    """A response's kind. A short one's is its skeleton, with numbers as 0 and words as a: "The answer is 42." is
+    "a.. 0."; a long one's is its length and what it has: "51-100 words, boxed, cut off".
+    """
+    words = len(response.split())
+    if words > SHORT:
+        ends = response if len(response) <= 2 * READ else f"{response[:READ]} {response[-READ:]}"
+        found = [name for name, has in _TRAITS if has(ends)]
+        top = SHORT * 2 ** math.ceil(math.log2(words / SHORT))
+        return ", ".join([f"{top // 2 + 1}-{top} words", *found])
     for pattern, stands_for in _SHAPES:
         response = pattern.sub(stands_for, response[:2000])
     return response.strip()[:60] or "(empty)"
@@ -133,13 +157,14 @@ class Analysis:
         moments = Moments.of(self.rewards)
         common = [k for k in self.kinds.values() if k.scored and k.count >= max(2, len(self.rewards) // 1000)]
         ordered = sorted(common, key=lambda k: k.mean)
-        below = [k for k in ordered if k.mean < (moments.mean or 0.0)]
+        mean = moments.mean or 0.0
+        above, below = [k for k in ordered if k.mean > mean], [k for k in ordered if k.mean < mean]
         variance = moments.std**2 if moments.std is not None else None
         return {
             "rewards": {**asdict(moments), "variance": variance},
             "outcomes": dict(self.outcomes),
-            "highest": [_told(k) for k in ordered[::-1][:10]],
-            "lowest": [_told(k) for k in ordered[:10]],
+            "highest": [_told(k) for k in above[::-1][:10]],
+            "lowest": [_told(k) for k in below[:10]],
             "common_failures": [_told(k) for k in sorted(below, key=lambda k: -k.count)[:10]],
             "not_scored": [{"reason": reason, "count": count} for reason, count in self.reasons.most_common(10)],
         }
@@ -148,11 +173,19 @@ class Analysis:
         """The findings, for a person."""
         found = self.to_dict()
         lines = ["# Reward analysis", "", f"{len(self.rewards)} responses. {Moments.of(self.rewards).line()}", ""]
-        lines += [f"Variance {found['rewards']['variance']}. Outcomes: {found['outcomes']}.", ""]
+        variance = found["rewards"]["variance"]
+        outcomes = ", ".join(f"{name} {count}" for name, count in found["outcomes"].items())
+        lines += [f"Variance {'none' if variance is None else f'{variance:.4g}'}. Outcomes: {outcomes}.", ""]
         titles = {"highest": "Highest rewards", "lowest": "Lowest rewards", "common_failures": "Common failures"}
         for key, title in titles.items():
-            lines += [f"## {title}", "", "| kind | responses | mean reward | example |", "|---|---|---|---|"]
-            lines += [_table_row(k) for k in found[key]] + [""]
+            head = ["| kind | responses | mean reward | example |", "|---|---|---|---|"]
+            rows = [_table_row(k) for k in found[key]]
+            lines += [
+                f"## {title}",
+                "",
+                *(head + rows if rows else ["No kind of response that came more than once."]),
+                "",
+            ]
         if found["not_scored"]:
             lines += ["## Not scored", "", *(f"- {r['count']}: {r['reason']}" for r in found["not_scored"]), ""]
         return "\n".join(lines)
