@@ -142,3 +142,24 @@ def test_what_a_notebook_changes_reaches_its_workers(one: Engine) -> None:
     assert [o.reward for o in score(space["mine"], ["abc"], engine=one)] == [1.0]
     exec("def longer(text): return 0.25", space)
     assert [o.reward for o in score(space["mine"], ["abc"], engine=one)] == [0.25]
+
+
+def test_what_a_worker_is_born_with_is_not_held_against_it(tmp_path: Path) -> None:
+    ballast = bytearray(500_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+
+    def mine(response: str) -> float:  # lives here, so its workers are forked from this large process
+        if response == "grab":
+            block = bytearray(400_000_000)
+            block[::4096] = b"x" * len(block[::4096])
+            time.sleep(0.5)
+        return len(ballast) / 5e8
+
+    for hard in (True, False):
+        with Engine(workers=1, memory_mb=200 if hard else None, quarantine=tmp_path) as engine:
+            assert score(mine, ["a"], engine=engine)[0].reward == 1.0
+            (pool,) = engine._staff.pools.values()
+            pool._supervisor.memory_mb = 200
+            outputs = score(mine, ["a", "grab", "b"], engine=engine)
+            assert [o.reward for o in outputs] == [1.0, None, 1.0]
+            assert "MemoryError" in outputs[1].error if hard else "above the limit of 200 MB" in outputs[1].error

@@ -193,9 +193,9 @@ class Hand:
         except OSError:
             return 0
 
-    def resident_mb(self) -> float:
-        """The memory it holds."""
-        return resident_kb(self.pid) / 1024 if self.pid else 0.0
+    def grown_mb(self) -> float:
+        """The memory that it holds beyond what it was born with."""
+        return (resident_kb(self.pid) - self.page.born_with) / 1024 if self.pid else 0.0
 
     def held(self, number: int, leg: int) -> bool:
         """Stop it in its tracks, and look whether it is still at this row: then it stays stopped."""

@@ -15,8 +15,8 @@ from typing import Final
 BUFFER: Final = 1 << 18
 """Bytes of replies that wait on the page before they are sent."""
 
-_FIELDS: Final = 64
-_STARTED, _NUMBER, _LEG, _WRITTEN, _IMPORTING, _SECONDS, _DONE, _STRAY = range(8)
+_FIELDS: Final = 128
+_STARTED, _NUMBER, _LEG, _WRITTEN, _IMPORTING, _SECONDS, _DONE, _STRAY, _BORN_WITH = range(9)
 HEADER: Final = struct.Struct("<IIH")
 """Of one reply: how many bytes follow, for which ticket, for which leg."""
 
@@ -50,6 +50,15 @@ class Page:
     def stray(self) -> bool:
         """Whether threads of earlier rows were running when this row began."""
         return self.fields[_STRAY] > 0
+
+    @property
+    def born_with(self) -> int:
+        """The kilobytes that the worker held before its first row, most of them shared with who bore it."""
+        return int(self.fields[_BORN_WITH])
+
+    @born_with.setter
+    def born_with(self, kb: int) -> None:
+        self.fields[_BORN_WITH] = kb
 
     def start(self, number: int, leg: int, stray: int, now: float) -> None:
         """Mark that a row begins."""

@@ -364,7 +364,7 @@ class Supervisor:
         for hand in list(self.hands.values()):
             if not hand.sent or hand.doom is not None or not hand.page.started:
                 continue
-            if (mb := hand.resident_mb()) > self.memory_mb:
+            if (mb := hand.grown_mb()) > self.memory_mb:
                 kind, reason = "memory", f"its worker held {mb:.0f} MB, above the limit of {self.memory_mb} MB"
             elif (count := hand.children()) > MOST_CHILDREN:
                 kind, reason = "died", f"its worker had started {count} processes, above the limit of {MOST_CHILDREN}"

@@ -22,7 +22,7 @@ from assay.pool.page import HEADER, Page
 from assay.pool.tidy import MOST_THREADS, Surroundings, new_stream
 
 # bound here, for a reward may write over them where they come from
-_getpid, _exit, _read, _poll = os.getpid, os._exit, os.read, select.poll
+_getpid, _exit, _read, _poll, _open = os.getpid, os._exit, os.read, select.poll, open
 
 SEND_EVERY: Final = 0.008
 """Seconds of work after which replies are sent to the parent, so that it can keep the worker fed."""
@@ -47,8 +47,9 @@ class Worker:
         self.items: dict[int, bytes] = {}
         self.pid = os.getpid()
         self.surroundings = Surroundings()
-        self.peak_kb = self.base_kb = _peak_kb()
-        self.retire_kb = memory_mb * 1024 * 4 // 5
+        page.born_with = resident_kb(self.pid)
+        self.peak_kb = _peak_kb()
+        self.retire_kb = page.born_with + memory_mb * 1024 * 4 // 5
         self.last_sent = monotonic()
         self.retiring = False
         self.imports = _Imports(page)
@@ -204,7 +205,7 @@ def _quiet(out: int) -> None:
 
 def _limit_memory(memory_mb: int) -> None:
     """One allocation beyond the limit is a MemoryError in the row, before the parent has to look."""
-    used = resident_kb(os.getpid()) * 1024
+    used = _memory_kb(os.getpid(), _DATA) * 1024
     limit = used + memory_mb * 1024 * 1024
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
     resource.setrlimit(kind, (limit, limit))
@@ -217,10 +218,17 @@ def _peak_kb() -> int:
 _PAGE_KB = resource.getpagesize() // 1024
 
 
+_RESIDENT, _DATA = 1, 5
+
+
 def resident_kb(pid: int) -> int:
     """The memory that a process holds; 0 where that cannot be read."""
+    return _memory_kb(pid, _RESIDENT)
+
+
+def _memory_kb(pid: int, which: int) -> int:
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE_KB
+        with _open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[which]) * _PAGE_KB
     except (OSError, IndexError, ValueError):
         return 0
