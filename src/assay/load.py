@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import assay
 from assay.contract import name_of_class
@@ -119,10 +119,14 @@ def _import_file(path: Path) -> ModuleType:
         raise UnknownName(f"there is no reward file {path}.{near}")
     path = path.resolve()
     name = f"assay_file_{path.stem}_{abs(hash(str(path))):x}"
+    changed = path.stat().st_mtime_ns
+    if getattr(known := sys.modules.get(name), "__changed__", None) == changed:
+        return cast("ModuleType", known)  # two rewards of one file are of one module, and so can be pickled
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path} cannot be imported as Python.")
     module = importlib.util.module_from_spec(spec)
+    vars(module)["__changed__"] = changed
     sys.modules[name] = module
     folder = str(path.parent)
     sys.path.insert(0, folder)  # its own neighbours are importable, as they are for a script
@@ -133,6 +137,8 @@ def _import_file(path: Path) -> ModuleType:
         raise ConfigError(f"{path} failed to import{_line_in(error, path)}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(folder)
+    if folder not in sys.path:
+        sys.path.append(folder)  # for what is imported at its first use, and in workers
     return module
 
 

@@ -322,3 +322,11 @@ def kind_words(response):
 
 def trl_sound(completions, solution, **kwargs):
     return [sound(c, s) for c, s in zip(completions, solution, strict=True)]
+
+
+def trl_watches_steps(completions, trainer_state, **kwargs):
+    return [float(trainer_state.global_step > 0) for _ in completions]
+
+
+def trl_abstains(completions, **kwargs):
+    return [None for _ in completions]

@@ -72,6 +72,15 @@ def test_sarif(capsys, rows):
         assert result["partialFingerprints"]["assay/v1"]
 
 
+def test_a_path_in_sarif_is_a_uri(capsys, rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "my rewards.py"
+    file.write_text("def same(response, ground_truth):\n    return float(ground_truth in response)\n")
+    _, out, _ = run(capsys, "check", f"{file}:same", "-e", rows, "--format", "sarif")
+    (location,) = json.loads(out)["runs"][0]["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "my%20rewards.py"
+
+
 def test_github_annotations_are_one_line_a_rule(capsys, rows):
     _, out, _ = run(capsys, "check", f"{REWARDS}:contains", "-e", rows, "--format", "github")
     lines = out.splitlines()
@@ -135,3 +144,22 @@ def test_plan(capsys, rows):
         capsys, "plan", f"{REWARDS}:contains", rows, "--batch", 64, "--step-seconds", 10, "--format", "json"
     )
     assert json.loads(out)["workers"] == 1
+
+
+def test_a_reward_file_may_import_its_neighbours_at_any_time(capsys, tmp_path):
+    (tmp_path / "neighbour_of_a_reward.py").write_text("def same(a, b):\n    return float(a == b)\n")
+    (tmp_path / "late_neighbour.py").write_text("HALF = 0.5\n")
+    file = tmp_path / "near.py"
+    file.write_text(
+        "from neighbour_of_a_reward import same\n\n\n"
+        "def near(response, ground_truth):\n    from late_neighbour import HALF\n    return HALF * same(response, ground_truth)\n"
+    )
+    examples = tmp_path / "rows.jsonl"
+    examples.write_text('{"prompt": "?", "response": "Lisbon", "ground_truth": "Lisbon"}\n')
+    _, out, _ = run(capsys, "check", f"{file}:near", "-e", examples, "--format", "json")
+    assert json.loads(out)["honest"] == 0.5
+
+
+def test_two_rewards_of_one_file_are_of_one_module(capsys, rows):
+    _, out, _ = run(capsys, "check", f"{REWARDS}:sound", f"{REWARDS}:wordy", "-e", rows, "--format", "json")
+    assert "lint/pickle" not in {f["rule"] for f in json.loads(out)["findings"]}

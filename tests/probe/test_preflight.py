@@ -46,7 +46,9 @@ def test_a_function_in_the_trainers_own_form_flies(trainer, reward):
         ("trl", rewards.trl_strings_only, {"trl/messages"}),
         ("trl", rewards.trl_short, {"trl/length"}),
         ("trl", rewards.trl_inf, {"trl/inf"}),
-        ("trl", rewards.trl_shuffles, set()),
+        ("trl", rewards.trl_shuffles, {"trl/mutation"}),
+        ("trl", rewards.trl_watches_steps, {"trl/async-grpo"}),
+        ("trl", rewards.trl_abstains, {"trl/none"}),
         ("verl", rewards.verl_ragged, {"verl/keys"}),
         ("verl", rewards.verl_none, {"verl/none"}),
         ("openrlhf", rewards.openrlhf_list, {"openrlhf/returns"}),
@@ -58,6 +60,10 @@ def test_a_function_in_the_trainers_own_form_flies(trainer, reward):
 def test_what_breaks_is_told_by_its_rule(trainer, reward, expected):
     rows = [{**row, "difficulty": 1} for row in ROWS]
     assert troubles(reward, trainer, rows) == expected
+
+
+def test_what_does_not_pickle_flies_all_the_same():
+    assert "trl/pickle" in {f.rule for f in preflight(rewards.Locked(), "trl", ROWS)}
 
 
 def test_a_reward_that_ends_the_process_and_one_that_hangs():
@@ -117,6 +123,7 @@ def test_group_rewards_are_warned_of_split_groups():
         return [float(len(t.response) == best) for t in group]
 
     assert "trl/groups" in troubles(longest, "trl")
+    assert troubles(longest, "verl") == {"verl/groups", "verl/pickle"}
 
 
 def test_an_unknown_trainer_is_told_with_the_nearest():

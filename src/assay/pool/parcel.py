@@ -204,7 +204,11 @@ def _load(name: str, path: str) -> None:
         raise ImportError(f"{path} is no Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    sys.path.insert(0, os.path.dirname(path))  # its own neighbours, as where it was loaded first
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
 
 
 def _cannot_be_sent(objects: Sequence[Any], names: Sequence[str], error: Exception) -> ConfigError:

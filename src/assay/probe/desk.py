@@ -76,7 +76,7 @@ class Desk:
             given = ", ".join([*(f"<{i + 1}>" for i in range(len(args))), *kwargs])
             self.say("signature", ERROR, f"{self.trainer} calls it with ({given}): {problem}", _signature_fix(problem))
             return FAILED
-        value = FAILED
+        value, before = FAILED, _looks(kwargs, args)
         with (boundary := Boundary()):
             value = _in_thread(fn, args, kwargs, boundary) if off_main else fn(*args, **kwargs)
             value = asyncio.run(_settled(value)) if inspect.isawaitable(value) else value
@@ -84,6 +84,11 @@ class Desk:
             where = " (off the main thread, as it is called there)" if off_main else ""
             said = f"{label}{where}: {type(boundary.error).__name__}: {str(boundary.error)[:300]}"
             self.say("raises", ERROR, said)
+        if changed := [name for name, look in _looks(kwargs, args).items() if look != before[name]]:
+            said = (
+                f"it changes the {', '.join(changed)} that {self.trainer} hands over, which the next reward reads too"
+            )
+            self.say("mutation", ERROR, said, "Copy what you change.")
         return value
 
     def listed(self, label: str, value: Any, size: int, *, none: str = "", nan: str = "") -> list[Any] | None:
@@ -180,6 +185,12 @@ def _parameters(fn: Any) -> list[str]:
         return []
     marks = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
     return [marks.get(p.kind, "") + p.name for p in named]
+
+
+def _looks(kwargs: Mapping[str, Any], args: Sequence[Any]) -> dict[str, str]:
+    """What each argument looks like; the trainer's own state is its own affair."""
+    named = {**{f"argument {i + 1}": value for i, value in enumerate(args)}, **kwargs}
+    return {name: repr(value) for name, value in named.items() if name != "trainer_state"}
 
 
 def _unbound(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

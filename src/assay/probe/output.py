@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from assay import __version__
 from assay.errors import InputError
@@ -70,7 +71,9 @@ def sarif(audit: Audit, place: Place) -> str:
     """The audit as SARIF 2.1.0, for code scanning."""
     names = list(dict.fromkeys(f.rule for f in audit.findings))
     rules = [{"id": name, "shortDescription": {"text": RULES[name].title if name in RULES else name}} for name in names]
-    location = {"physicalLocation": {"artifactLocation": {"uri": place.path}, "region": {"startLine": place.line}}}
+    location = {
+        "physicalLocation": {"artifactLocation": {"uri": quote(place.path)}, "region": {"startLine": place.line}}
+    }
     results = [
         {
             "ruleId": f.rule,

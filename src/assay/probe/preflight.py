@@ -80,7 +80,7 @@ def preflight(
     ]
     stages = list(TRAINERS[trainer].stages)
     flights = [Trajectory(response=stage, metadata={"stage": stage}) for stage in stages]
-    outputs = score_rows(Flight(reward, trainer, rows, timeout), flights, engine=Engine())
+    outputs = score_rows(Flight(reward, trainer, rows, timeout), flights, engine=Engine(inherit=True))
     found: dict[str, Finding] = {}
     for stage, output in zip(stages, outputs, strict=True):
         for told in _landed(trainer, stage, output, timeout):

@@ -136,11 +136,20 @@ def _callable_name(fn: Any) -> str:
 
 
 def _trl_async(desk: Desk) -> None:
-    rows, label = desk.rows, "AsyncGRPO's rollout worker"
+    rows, label = desk.rows, "AsyncGRPO's rollout worker (a thread, and no trainer_state)"
     messages = bool(rows[0].messages)
     fn = _trl_function(desk)
-    value = desk.call(label, fn, _trl_keywords(desk, rows, messages, context=False), off_main=True)
-    desk.listed(label, value, len(rows))
+    here, there = (Desk(desk.trainer, desk.reward, desk.rows) for _ in range(2))
+    _trl_batch(here, label, rows, messages)
+    value = there.call(label, fn, _trl_keywords(desk, rows, messages, context=False), off_main=True)
+    values = there.listed(label, value, len(rows))
+    for found in there.findings:  # what breaks in GRPOTrainer as well is told by its own stage
+        if found.id not in {known.id for known in here.findings}:
+            said = found.message if label in found.message else f"{label}: {found.message}"
+            desk.say("async-grpo", WARNING, f"only with {said}", found.fix)
+    if values and any(value is None for value in values):
+        said = f"None came back, and {label} adds it as 0 where no other reward scores the row"
+        desk.say("none", WARNING, said, "Keep a reward beside it that always scores.")
 
 
 # -- verl ------------------------------------------------------------------------------------------------------------
@@ -153,12 +162,18 @@ def _verl_function(desk: Desk) -> Any:
 
 
 def _verl_row(row: Trajectory) -> dict[str, Any]:
-    extra = {**row.metadata, "num_turns": 2, "rollout_reward_scores": {}}
+    # verl's data sets number their prompts
+    extra = {"index": row.group_id, **row.metadata, "num_turns": 2, "rollout_reward_scores": dict[str, Any]()}
     source = str(row.metadata.get("data_source", "examples"))
     return {"data_source": source, "solution_str": row.response, "ground_truth": row.ground_truth, "extra_info": extra}
 
 
 def _verl_loop(desk: Desk) -> None:
+    if needs_groups(desk.reward):
+        said = "it needs whole groups, and verl's reward loop calls with one sample"
+        fix = "Use assay.adapters.verl.reward_manager(reward, unscored=...), or its compute_score_batch."
+        desk.say("groups", WARNING, said, fix)
+        return
     fn = _verl_function(desk)
     if fn is None or desk.speaks("solution_strs"):
         return
