@@ -26,11 +26,24 @@ from assay.sandbox.tasks import Form, Tests
         ("import unittest\nclass T(unittest.TestCase):\n    pass", Form.UNITTEST, 0),
         ("def test_it():\n    assert f(1)", Form.PYTEST, 0),
         ([{"input": "1", "output": "1"}], Form.STDIO, 1),
+        ({"input": ["1\n", "2\n"], "output": ["1\n", "2\n"]}, Form.STDIO, 2),
+        ({"fn_name": "f", "cases": [{"input": "1", "output": "2", "testtype": "functional"}]}, Form.CASES, 1),
     ],
 )
 def test_shapes(given, form, count):
     tests = Tests.of(given)
     assert (tests.form, tests.count) == (form, count)
+
+
+def test_calls_written_as_lines_of_json():
+    for given in (
+        {"fn_name": "f", "inputs": ['[1, 2]\n"a"'], "outputs": ["null"]},
+        {"fn_name": "f", "cases": [{"input": '[1, 2]\n"a"', "output": "null", "testtype": "functional"}]},
+    ):
+        (case,) = Tests.of(given).cases
+        assert (case.args, case.expected) == (([1, 2], "a"), None)
+    (plain,) = Tests.of({"fn_name": "f", "inputs": ["a b"], "outputs": ["b a"]}).cases
+    assert (plain.args, plain.expected) == (("a b",), "b a")
 
 
 def test_the_entry_point_of_asserts_is_what_they_call():

@@ -19,8 +19,9 @@ def module(name, text):
     exec(text, made.__dict__)
     return made
 wire, entry = module("wire", _WIRE), module("entry", _ENTRY)
-names = {"__name__": "solution", "__builtins__": __builtins__}
-sys.modules["solution"] = types.ModuleType("solution")
+solution = sys.modules["solution"] = types.ModuleType("solution")
+names = solution.__dict__
+names.update(__builtins__=__builtins__, __file__="solution.py")
 out, write, flush = sys.stdout, sys.stdout.write, sys.stdout.flush
 def record(**fields):
     write("\\n" + _MARK + wire.dumps(dict(fields, w=0)).decode() + "\\n")

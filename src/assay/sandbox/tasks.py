@@ -146,16 +146,36 @@ def _has(task: Mapping[str, Any], form: Form) -> bool:
 
 
 def _cases(task: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The cases, also of APPS' and verl's {"inputs": [...], "outputs": [...], "fn_name": ...}."""
+    """The cases, also of APPS' and verl's {"inputs": [...], "outputs": [...], "fn_name": ...}, and of LiveCodeBench's
+    {"input": ..., "output": ..., "testtype": "functional"}.
+    """
     if task.get("cases"):
-        return task["cases"]
-    inputs, outputs = task.get("inputs"), task.get("outputs")
-    if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
-        return ()
-    pairs = zip(cast("list[Any]", inputs), cast("list[Any]", outputs), strict=True)
+        cases: Sequence[Mapping[str, Any]] = task["cases"]
+        if any(case.get("testtype") == "functional" for case in cases):
+            return [_call(case["input"], case["output"]) if "input" in case else case for case in cases]
+        return cases
+    pairs = _pairs(task, "inputs", "outputs") or _pairs(task, "input", "output")
     if task.get("fn_name") or task.get("entry_point"):
-        return [{"args": i if isinstance(i, list) else [i], "expected": o} for i, o in pairs]
+        return [_call(i, o) for i, o in pairs]
     return [{"input": _lines(i), "output": _lines(o)} for i, o in pairs]
+
+
+def _pairs(task: Mapping[str, Any], inputs: str, outputs: str) -> list[tuple[Any, Any]]:
+    given, wanted = task.get(inputs), task.get(outputs)
+    if not isinstance(given, list) or not isinstance(wanted, list):
+        return []
+    given, wanted = cast("list[Any]", given), cast("list[Any]", wanted)
+    return list(zip(given, wanted, strict=True)) if len(given) == len(wanted) else []
+
+
+def _call(given: Any, expected: Any) -> Mapping[str, Any]:
+    """A call: a list of arguments, or a text with one argument a line, in JSON, as LiveCodeBench writes them."""
+    if isinstance(given, str) and isinstance(expected, str):
+        try:
+            return {"args": [json.loads(line) for line in given.split("\n")], "expected": json.loads(expected)}
+        except ValueError:
+            pass
+    return {"args": given if isinstance(given, list) else [given], "expected": expected}
 
 
 def _lines(text: Any) -> str:

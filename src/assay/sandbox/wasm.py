@@ -65,7 +65,8 @@ class WasmSandbox:
         """One job; the cases of a function in a run each, for only so can each have its own limit."""
         request = json.loads(job.inputs[0])
         if job.op == "stdio":
-            ran = self._run(runtime, job, "\n".join(request["sources"]), job.inputs[1])
+            stdin = job.inputs[1].replace(b"\r\n", b"\n")  # as text streams elsewhere read it
+            ran = self._run(runtime, job, "\n".join(request["sources"]), stdin)
             return Reply(ran.why, ran.seconds, ran.children, [], [ran.stdout, ran.stderr])
         mark, records = secrets.token_hex(16), b""
         ran = _Ran()
