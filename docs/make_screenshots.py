@@ -17,7 +17,7 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 PICTURES = {
-    "page-group.png": ("light", ["s", "Enter"]),
+    "page-group.png": ("light", ["s", "Enter", "n", "n", "n", "n"]),
     "page-findings.png": ("dark", ["f"]),
 }
 """Name -> colour scheme, and the keys that lead to what is shown."""
@@ -32,7 +32,9 @@ def main() -> None:
         subprocess.run([*assay, "report", str(run), "-o", str(page_file)], cwd=ROOT, check=True)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for name, (scheme, keys) in PICTURES.items():
-            page = browser.new_page(viewport={"width": 1440, "height": 860}, color_scheme=scheme)
+            page = browser.new_page(
+                viewport={"width": 1440, "height": 900}, color_scheme=scheme, device_scale_factor=1.5
+            )
             page.goto(page_file.as_uri())
             page.wait_for_selector("body[data-ready=yes]")
             for key in keys:
