@@ -20,8 +20,9 @@ ENTRIES = list(listed())
 NAMES = [f"{i}-{entry.name}" for i, entry in enumerate(ENTRIES)]
 
 NOT_LISTED = {
-    "LLMJudge": "needs a server; drilled against a local one in test_rewards_judge.py",
+    "ProcessRewardModel": "needs a model; drilled with one made on the spot in test_rewards_process.py",
     "RewardModel": "needs a model; drilled with one made on the spot in test_rewards_model.py",
+    "ServedRewardModel": "needs a server; drilled against a local one in test_rewards_process.py",
 }
 
 every = pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)

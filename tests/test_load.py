@@ -162,9 +162,29 @@ def test_yaml_of_tasks_and_stages(write):
     assert [o.reward for o in score(load_reward(str(path)), rows)] == [1.0, 1.0, None]
 
 
+def test_a_built_in_that_is_made_of_rewards(write):
+    write("mine.py", "def short(response): return len(response) < 5\n")
+    path = write(
+        "jury.yaml",
+        """
+        reward: calibrated
+        with:
+          map: CALIBRATION
+          reward:
+            reward: jury
+            with: {verdict: median, jurors: [mine.py:short, repetition, {reward: length, with: {target: 1}}]}
+        """.replace("CALIBRATION", str(write("map.json", '{"scores": [0, 1], "labels": [0.25, 0.75]}'))),
+    )
+    assert [o.reward for o in score(load_reward(str(path)), ["four"])] == [0.75]
+    assert list(load_reward("jury:jurors=[repetition,length:target=3],first=1").children) == ["repetition", "length"]
+    with pytest.raises(assay.ConfigError, match="'jury' needs jurors"):
+        load_reward("jury")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("reward: jury\nwith: {jurors: [{reward: length, wth: {}}]}", "unknown key 'wth'"),
         ("terms: {a: {reward: format, wieght: 1}}", "unknown key 'terms.a.wieght'.*Did you mean 'weight'"),
         ("trems: {}", "unknown key 'trems'.*Did you mean 'terms'"),
         ("name: x", "needed one of terms, reward, by_task, curriculum; found none"),

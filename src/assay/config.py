@@ -198,7 +198,19 @@ def _named(reward: str | RewardConfig, parameters: Mapping[str, Any], base: Path
         if parameters:
             raise ConfigError(f"{where}: 'with' goes beside a reward's name; a mapping holds its own.")
         return _build(reward, base, where)
-    return load_reward(reward, base, parameters)
+    return load_reward(reward, base, {key: _within(value, base, where) for key, value in parameters.items()})
+
+
+def _within(value: Any, base: Path, where: str) -> Any:
+    """A parameter, with the rewards that are written out in it made: `jurors: [{reward: length, with: {...}}]`."""
+    if isinstance(value, list):
+        return [_within(one, base, where) for one in value]
+    if not (isinstance(value, dict) and isinstance(value.get("reward"), str)):
+        return value
+    try:
+        return _build(RewardConfig.model_validate(value), base, where)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {_first(error)}") from error
 
 
 def _weight(weight: float | ScheduleConfig) -> float | Schedule:

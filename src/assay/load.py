@@ -46,7 +46,7 @@ def load_reward(spec: Any, base: Path | None = None, parameters: Mapping[str, An
     spec = spec.strip()
     name, _, rest = spec.partition(":")
     if name in builtins():
-        return builtin(name, {**_parameters(rest, name), **(parameters or {})})
+        return builtin(name, {**_parameters(rest, name), **(parameters or {})}, base)
     path = (base or Path()) / name
     if name.endswith((".yaml", ".yml")):
         from assay.config import load_config
@@ -67,14 +67,20 @@ def load_reward(spec: Any, base: Path | None = None, parameters: Mapping[str, An
     )
 
 
-def builtin(name: str, parameters: Mapping[str, Any]) -> RewardFunction:
-    """Make a built-in reward with these parameters."""
-    return _made(builtin_class(name), name, parameters)
+def builtin(name: str, parameters: Mapping[str, Any], base: Path | None = None) -> RewardFunction:
+    """Make a built-in reward with these parameters; where it is made of rewards, their names become them."""
+    cls = builtin_class(name)
+    made_of = {key: _loaded(parameters[key], base) for key in getattr(cls, "made_of", ()) if key in parameters}
+    return _made(cls, name, {**parameters, **made_of})
 
 
 def builtin_class(name: str) -> type:
     """The class of a built-in reward, by its short name."""
     return getattr(assay, builtins()[name])
+
+
+def _loaded(value: Any, base: Path | None) -> Any:
+    return [load_reward(one, base) for one in value] if isinstance(value, list | tuple) else load_reward(value, base)
 
 
 def _parameters(text: str, name: str) -> dict[str, Any]:

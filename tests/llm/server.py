@@ -41,16 +41,19 @@ def said(request: Request) -> str:
     return "\n".join(message["content"] for message in request.get("messages", []))
 
 
+def schema_of(request: Request) -> dict[str, Any]:
+    """The properties of the schema that a request asks for."""
+    return request["response_format"]["json_schema"]["schema"]["properties"]
+
+
 def by_schema(request: Request, label: str, reason: str = "Because.") -> dict[str, Any]:
     """The completion of a judge that keeps the schema and gives every question this label."""
-    properties = request["response_format"]["json_schema"]["schema"]["properties"]
-    return completion(json.dumps({key: label if "enum" in rule else reason for key, rule in properties.items()}))
+    return completion(json.dumps({k: label if "enum" in rule else reason for k, rule in schema_of(request).items()}))
 
 
 def willing(request: Request) -> dict[str, Any]:
     """The completion of a judge that keeps the schema, whatever it is asked: the last answer that is allowed."""
-    properties = request["response_format"]["json_schema"]["schema"]["properties"]
-    return completion(json.dumps({key: rule.get("enum", ["Because."])[-1] for key, rule in properties.items()}))
+    return completion(json.dumps({k: rule.get("enum", ["Because."])[-1] for k, rule in schema_of(request).items()}))
 
 
 def keys_asked(request: Request) -> list[str]:

@@ -51,6 +51,8 @@ class Composition(RewardFunction):
     """A reward made of others."""
 
     children: dict[str, RewardFunction]
+    made_of: tuple[str, ...] = ()
+    """The parameters that are rewards, for one that is loaded by its name."""
     asks_all: bool = True
     """Whether every row is put to every child; False where the row or the step chooses one."""
 

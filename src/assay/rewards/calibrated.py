@@ -25,6 +25,8 @@ class Calibrated(Composition):
     Hacked by: whatever hacks the reward inside; a calibration moves scores and finds nothing out.
     """
 
+    made_of = ("reward",)
+
     def __init__(self, reward: Any, map: str | Path | MonotoneMap) -> None:
         self.reward = as_reward(reward)
         self.map = map if isinstance(map, MonotoneMap) else MonotoneMap.read(map)

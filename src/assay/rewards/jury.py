@@ -30,6 +30,8 @@ class Jury(Composition):
     Hacked by: what fools models alike, since they learned from the same texts; the spread then shows no alarm.
     """
 
+    made_of = ("jurors",)
+
     def __init__(
         self,
         jurors: Sequence[Any],
