@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-adapters check lint types layers format docs test-install bench constraints clean
+.PHONY: help demo demo-judge test test-adapters check lint types layers format docs test-install bench constraints clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ $(VENV)/.dev: $(VENV)/.demo
 demo: $(VENV)/.demo  ## score the bundled rollouts with a composite reward; writes scored.parquet
 	@echo '$$ assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet'
 	@$(BIN)/assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet
+
+demo-judge: $(VENV)/.dev  ## judge end to end through two real servers: llama.cpp, and transformers with a judge trained here
+	@OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python examples/demo_judge.py
 
 test: $(VENV)/.dev  ## make the environment and run every test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal

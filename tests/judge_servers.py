@@ -84,6 +84,28 @@ def graded(count: int, seed: int) -> list[tuple[str, str, int]]:
     return rows
 
 
+def as_decided(judge, task: str, response: str) -> str:
+    """The message that `/v1/systemone` makes of a judge's prompt, by transformers' own template."""
+    from transformers.decision.template_utils import DECISION_PROMPT, _compile_jinja_template
+
+    from assay.llm.grading import Beside, grading_prompt
+    from assay.llm.guard import Guard, guarded
+    from assay.llm.read import systemone_question
+    from assay.types import Trajectory
+
+    prompt = grading_prompt(judge.judge, "", Trajectory(task, response), guarded(Guard(), response, task), Beside())
+    asked = systemone_question(judge.question)
+    question = {
+        "type": "score",
+        "instructions": asked["instructions"],
+        "options": list("01234"),
+        "labels": LEVELS,
+        "descriptions": asked["criteria"],
+    }
+    state = f"{prompt.system}\n\n{prompt.user}"
+    return _compile_jinja_template(DECISION_PROMPT).render(state=state, question=question)
+
+
 def train_judge(folder: Path, prompt_of, steps: int = 300) -> Path:
     """A small language model that answers a judge's prompt with the letter of a level; it believes what it is told.
 

@@ -21,11 +21,10 @@ import judge_servers
 import models
 
 import assay
-from assay.llm.grading import Beside, grading_prompt
-from assay.llm.guard import Guard, guarded
+from assay.llm.guard import Guard
 from assay.llm.judge_model import JudgeModel
 from assay.rewards.judge import LLMJudge
-from assay.types import Outcome, Trajectory
+from assay.types import Outcome
 
 pytestmark = [
     pytest.mark.slow,
@@ -83,22 +82,7 @@ JUDGE = LLMJudge("tiny")
 
 
 def as_served(task, response):
-    """The message that `/v1/systemone` makes of a judge's prompt, by transformers' own template."""
-    from transformers.decision.template_utils import DECISION_PROMPT, _compile_jinja_template
-
-    from assay.llm.read import systemone_question
-
-    prompt = grading_prompt(JUDGE.judge, "", Trajectory(task, response), guarded(Guard(), response, task), Beside())
-    asked = systemone_question(JUDGE.question)
-    question = {
-        "type": "score",
-        "instructions": asked["instructions"],
-        "options": list("01234"),
-        "labels": judge_servers.LEVELS,
-        "descriptions": asked["criteria"],
-    }
-    state = f"{prompt.system}\n\n{prompt.user}"
-    return _compile_jinja_template(DECISION_PROMPT).render(state=state, question=question)
+    return judge_servers.as_decided(JUDGE, task, response)
 
 
 @pytest.fixture(scope="module")

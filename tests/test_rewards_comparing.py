@@ -176,6 +176,7 @@ def test_one_that_makes_the_judge_fail_gets_the_lowest_alone():
     with JudgeServer(answer) as server:
         outputs = assay.score(listwise(server), group("poor", "great BANANA", "good"))
     assert [out.reward for out in outputs] == pytest.approx([2 / 9, 0.0, 6 / 9])
+    assert [out.outcome.value for out in outputs] == ["scored", "grader_error", "scored"]
 
 
 def test_a_large_group_is_judged_in_parts():

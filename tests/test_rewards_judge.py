@@ -211,6 +211,7 @@ def test_a_response_that_makes_the_judge_fail_gets_the_lowest_score(nonsense):
         judge = judge_at(server)
         honest, attack = assay.score(judge, [ROW, {**ROW, "response": "It is BANANA."}])
         assert (honest.reward, attack.reward) == (1.0, 0.0)
+        assert (honest.outcome, attack.outcome) == (Outcome.SCORED, Outcome.GRADER_ERROR)
         assert "could not be brought to judge" in attack.metadata["judge"]["unscorable"]
         assert (judge.judge.usage.unscorable, judge.judge.usage.infra) == (1, 0)
         strict = judge_at(server, on_unscorable="unscored")
@@ -287,8 +288,9 @@ def test_two_thousand_rows_through_a_server_that_fails_a_third(monkeypatch):
     right = [out.reward == (i % 5) / 4 for i, out in enumerate(outputs)]
     unscored = [out for out in outputs if out.reward is None]
     assert all(out.error for out in unscored)
-    assert sum(right) + len(unscored) + usage.unscorable >= 2000
-    assert sum(right) >= 1950
+    assert sum(right) + len(unscored) == 2000
+    assert len(unscored) <= 20
+    assert (usage.unscorable, usage.infra) == (0, len(unscored))  # chance is nobody's fault
     assert len(sent) == 2000
     assert max(sent.values()) == 1  # none judged twice
     assert [usage.tokens_in, usage.tokens_out] == paid

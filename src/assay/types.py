@@ -17,7 +17,11 @@ Message: TypeAlias = Mapping[str, Any]
 
 
 class Outcome(StrEnum):
-    """How the scoring of one trajectory ended. Only `SCORED` carries a number; the others say why there is none."""
+    """How the scoring of one trajectory ended. `SCORED` carries a number; the others say why there is none.
+
+    A failure may carry the number that a stated policy gives for it: the lowest score for a response that is
+    unscorable on purpose, what `--on-failure 0` says. It is counted as a failure all the same.
+    """
 
     SCORED = "scored"
     ABSTAINED = "abstained"  # the reward does not apply here: no gold, another task, a gate that is shut

@@ -122,7 +122,8 @@ class Job:
                 if self.on_failure == "raise":
                     number = self.tally.rows - len(outputs) + i + 1
                     raise OUTCOME_ERRORS[output.outcome](f"row {number}: {output.error}")
-                outputs[i] = replace(output, reward=float(self.on_failure))
+                if output.reward is None:  # a reward may have a policy of its own
+                    outputs[i] = replace(output, reward=float(self.on_failure))
         return outputs
 
     @property

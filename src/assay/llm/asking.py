@@ -40,19 +40,21 @@ CONTROL_SECONDS = 60.0
 async def ask_once(
     judge: JudgeModel, prompt: Prompt, questions: Sequence[Question], sample: int, control: bool = False
 ) -> Answer:
-    """One verdict on each question; asked again where the reply cannot be read."""
+    """One verdict on each question; asked again where the reply cannot be read, until that can be no chance."""
     way = judge._way or await _find_way(judge, questions[0])
     salt = f"control {int(time.monotonic() / CONTROL_SECONDS)}" if control else f"{sample}"
     problem: Unreadable | None = None
     calls: list[dict[str, Any]] = []
-    for attempt in range(judge.tries):
+    attempt = 0
+    while attempt < judge.chance.tries(judge.tries):
         talk = _Talk(judge, prompt, f"{salt} try {attempt}", calls, reminder=attempt > 0)
         try:
-            return Answer(await _WAYS[way](talk, questions), calls)
+            verdicts = await _WAYS[way](talk, questions)
+            judge.chance.note(attempt)
+            return Answer(verdicts, calls)
         except Unreadable as error:
             problem = error
-            if attempt and way in ("decisions", "logprobs"):
-                break  # no words are drawn there: a third time says nothing new
+        attempt += 1
     assert problem is not None
     raise problem
 
@@ -69,13 +71,16 @@ async def _find_way(judge: JudgeModel, question: Question) -> Read:
         except Refused as error:
             if error.status not in _UNSUPPORTED:
                 raise
-        except Unreadable:
-            pass
+            judge.offers[way] = f"no (status {error.status})"
         except IgnoredByServer:
-            pass
+            judge.offers[way] = "taken and ignored"
+        except Unreadable as error:
+            judge.offers[way] = f"not usable: {error}"
         else:
+            judge.offers[way] = "yes"
             judge._way = way
             return way
+    judge.offers["text"] = "what is left"
     judge._way = "text"
     return "text"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
@@ -80,6 +81,35 @@ class Answer:
         return shown
 
 
+@dataclass(slots=True)
+class Chance:
+    """How often this judge's replies are nonsense by chance: told by the rows on which it then came to a verdict.
+
+    A response is blamed for nonsense only where so much of it in a row is no chance. What never got a verdict does not
+    count here, or a policy that learned to be unscorable would make the judge look bad instead of itself.
+    """
+
+    read: int = 0
+    nonsense: int = 0
+
+    def note(self, nonsense: int) -> None:
+        """A row that got its verdict after so many replies that were none."""
+        self.read += 1
+        self.nonsense += nonsense
+
+    def tries(self, least: int) -> int:
+        """How many replies in a row must be nonsense before the response is to blame: one in a million by chance.
+
+        >>> Chance().tries(3), Chance(read=900, nonsense=100).tries(3), Chance(read=500, nonsense=500).tries(3)
+        (3, 6, 12)
+        """
+        share = (self.nonsense + 0.5) / (self.read + self.nonsense + 50)
+        return max(least, min(MOST_TRIES, math.ceil(math.log(1e-6) / math.log(share))))
+
+
+MOST_TRIES = 12
+
+
 class Unscorable(RewardError):
     """A judge that is sound could not be brought to judge this response: its own doing, and possibly its aim."""
 
@@ -107,7 +137,7 @@ class JudgeModel:
     temperature: float = 0.0
     max_tokens: int = 1024
     tries: int = 3
-    """How often a judge is asked whose reply cannot be read."""
+    """How often a judge is asked whose reply cannot be read; more often where its replies are nonsense by chance."""
     price: tuple[float, float] = (0.0, 0.0)
     """Money for a million tokens in, and out."""
     budget: float | Budget | None = None
@@ -143,6 +173,10 @@ class JudgeModel:
             self.budget = Budget(self.budget)
         self.usage = Usage()
         """What it was used for, in this process."""
+        self.offers: dict[str, str] = {}
+        """What its server was found to have when it was asked (`read="auto"`): by way of reading, yes or why not."""
+        self.chance = Chance()
+        """How often its replies are nonsense by chance."""
         self._client = client
         self._way: Read | None = None
         self._form = "systemone"

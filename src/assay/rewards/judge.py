@@ -29,7 +29,7 @@ class LLMJudge(RewardFunction):
     to judge is 0 without a call.
 
     A judge that cannot be reached leaves the row unscored (`infra_error`). A response that a sound judge cannot be
-    brought to judge gets the lowest score, as `on_unscorable` says.
+    brought to judge is a `grader_error` with the lowest score, as `on_unscorable` says.
 
     >>> judge = LLMJudge("gpt-4.1-mini", "Rate this response from 1 to 10.", api_key="sk-...")
     >>> judge.question.labels[-1], judge
@@ -93,6 +93,8 @@ class LLMJudge(RewardFunction):
             return self._unscorable(error, record)
         except InfraError as error:
             return RewardOutput.failed(Outcome.INFRA_ERROR, str(error), judge=record)
+        if self.judge.offers:
+            record["offers"] = dict(self.judge.offers)
         value = weighted(rubric, {q.name: answer.value(q.name) for q in questions}) if rubric else answer.value("score")
         return RewardOutput(value, metadata={"judge": {**record, **self._explained(answer, rubric)}})
 
@@ -110,7 +112,7 @@ class LLMJudge(RewardFunction):
         record = {**record, "unscorable": str(error)}
         if self.on_unscorable == "unscored":
             return RewardOutput.failed(Outcome.GRADER_ERROR, str(error), judge=record)
-        return RewardOutput(0.0, metadata={"judge": record}, error=f"lowest score: {error}")
+        return RewardOutput(0.0, metadata={"judge": record}, outcome=error.outcome, error=f"lowest score: {error}")
 
     def _explained(self, answer: Answer, rubric: list[tuple[Criterion, Question]]) -> dict[str, Any]:
         shown = answer.as_dict()

@@ -97,9 +97,8 @@ class ListwiseJudge(RewardFunction):
             return dict.fromkeys(texts, failed)
         except Unscorable as error:
             if len(texts) == 1:
-                return {
-                    texts[0]: RewardOutput(0.0, metadata={"unscorable": str(error)}, error=f"lowest score: {error}")
-                }
+                record, why = {"unscorable": str(error)}, f"lowest score: {error}"
+                return {texts[0]: RewardOutput(0.0, metadata=record, outcome=error.outcome, error=why)}
             alone = await asyncio.gather(*(self._judged(task, reference, [text]) for text in texts))
             return {text: output for one in alone for text, output in one.items()}
         return {t: self._scored(answer, q) for t, q in zip(texts, questions, strict=True)}

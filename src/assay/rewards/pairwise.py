@@ -105,6 +105,7 @@ class _Table:
         self.games: list[list[dict[str, Any]]] = [[] for _ in given]
         self.lost: list[str] = [""] * len(given)
         self._blamed: dict[int, asyncio.Task[str]] = {}
+        self._at_fault: dict[int, str] = {}
 
     async def play(self, pair: Pair) -> None:
         """Settle one pair: without a call where that can be, else in both orders."""
@@ -149,6 +150,7 @@ class _Table:
         try:
             await self._ask(self.given[i].text, PLAIN)
         except Unscorable as error:
+            self._at_fault[i] = str(error)
             return str(error)
         except InfraError:
             return ""
@@ -159,6 +161,10 @@ class _Table:
         record: dict[str, Any] = {"model": self.reward.judge.model, "games": self.games[i], **self.given[i].report}
         if self.given[i].nothing:
             record["skipped"] = self.given[i].nothing
+        if blamed := self._at_fault.get(i):
+            record["unscorable"] = blamed
+            why = f"lowest score: {blamed}"
+            return RewardOutput(0.0, metadata={"judge": record}, outcome=Outcome.GRADER_ERROR, error=why)
         asked = [game for game in self.games[i] if "forth" in game]
         if asked:
             record["consistent"] = sum((g["forth"] - 0.5) * (g["back"] - 0.5) >= 0 for g in asked) / len(asked)
