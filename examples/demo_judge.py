@@ -55,7 +55,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         template = LLMJudge("tiny")
-        path = judge_servers.train_judge(Path(folder), lambda t, r: judge_servers.as_decided(template, t, r), steps=240)
+        path = judge_servers.train_judge(Path(folder), lambda t, r: judge_servers.as_decided(template, t, r))
         trained, started = time.monotonic() - started, time.monotonic()
         with judge_servers.transformers_serve(path) as url:
             print(f"trained in {trained:.0f} s, up in {time.monotonic() - started:.0f} s\n")

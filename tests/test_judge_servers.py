@@ -92,7 +92,7 @@ def served(tmp_path_factory):
 
     if not is_serve_available():
         pytest.skip("transformers serve is not installed (pip install transformers[serving])")
-    folder = judge_servers.train_judge(tmp_path_factory.mktemp("judge"), as_served, steps=240)
+    folder = judge_servers.train_judge(tmp_path_factory.mktemp("judge"), as_served)
     with judge_servers.transformers_serve(folder) as url:
         yield url, str(folder)
 

@@ -59,7 +59,7 @@ def guarded(guard: Guard, response: str, prompt: str = "", reference: str = "") 
         done.text = answer
     _make_visible(done)
     if guard.redact:
-        _redact(done, prompt)
+        _redact(done, prompt, reference)
     done.text = without_control_tokens(done.text)
     done.text, cut = shorten(done.text, guard.max_chars)
     if cut:
@@ -80,10 +80,14 @@ def _make_visible(done: Guarded) -> None:
         done.report["invisible"] = dict(seen.invisible)
 
 
-def _redact(done: Guarded, prompt: str) -> None:
+_HALF_TOKEN = re.compile(r"\s*<[|｜][^|｜<>\n]{0,20}$")
+
+
+def _redact(done: Guarded, prompt: str, reference: str) -> None:
     end = turn_end(done.text)
     passages = [done.text[end:]] if done.text[end:].strip() else []
-    found = redact(without_padding(done.text[:end]), prompt)
+    own = done.text[:end] if end == len(done.text) else _HALF_TOKEN.sub("", done.text[:end])
+    found = redact(without_padding(own), prompt, reference)
     done.text = found.text
     passages += found.passages
     if passages:
@@ -113,7 +117,8 @@ _ANNOUNCING = """
     response result results see shall simply so solution solutions solve solved solving start started step steps
     student sure take task that the then therefore they think thinking this thorough thoroughly thought thoughts
     through thus to together try understand understanding us user we well what will with work working write
-    would you your alright boxed latex given based above below provided information
+    would you your alright are requested analyze analyse because since hence proof done qed very latex given based
+    above below provided information
     now's let's here's i'll we'll it's i've
     antwort lösung die der das ist lautet schritt für denken wir uns lass respuesta solución la el es una
     respuesta pensemos paso a réponse solution le les voici étape par réfléchissons resposta solução vamos pensar
@@ -123,11 +128,15 @@ _META = frozenset(_ANNOUNCING.split())
 """Words that announce an answer, or the thinking before it, and are none."""
 _META_CJK = re.compile(
     "(?:解答|解决方案|解决|解|答案|答|回答|思考过程|思考|过程|让我们|我们|一步一步|逐步|地|问题|最终|是|的|如下|以下"
-    "|かいせつ|解説|こたえ|答え|回答|最終|ステップ|考え|まし|ましょう|ま|しょう|は|です|を|で|に|の|풀이|정답|해설|답|은|는|입니다"
+    "|かいせつ|解説|こたえ|答え|回答|最終|ステップ|考え|まし|ましょう|ま|しょう|は|です|を|で|に|の|풀이"
+    "|정답|해설|답|은|는|입니다"
     "|الجواب|الحل|הפתרון|תשובה|उत्तर|हल|समाधान)+"
 )
 _NUMBERED = re.compile(r"\b(?:step|part|section|case|phase|paso|schritt|etape|passo)\s*\d+\b")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_COMMAND = re.compile(r"\\(?:boxed|text|frac|left|right|quad|begin|end|[\[\]()])")
+_NO_ANSWER = frozenset("|=~^`") | frozenset(map(chr, range(0x2400, 0x2427)))
+"""Symbols that are form: of Markdown, of code, and the pictures of control characters."""
 _PROBE = 1000
 """Characters that are looked at before a long response is taken to say something."""
 
@@ -140,12 +149,13 @@ def content_free(text: str) -> str:
     >>> content_free("Let's solve this problem step by step."), content_free("B")
     ('nothing but words that announce an answer', '')
     """
-    words = _WORD.findall(_NUMBERED.sub(" ", unicodedata.normalize("NFKC", text[:_PROBE]).lower()))
+    plain = _NUMBERED.sub(" ", unicodedata.normalize("NFKC", text[:_PROBE]).lower())
+    words = _WORD.findall(_COMMAND.sub(" ", plain.replace("q.e.d", "qed")))
     if not words and len(text) > _PROBE:
         words = _WORD.findall(text.lower())
     if not words:
-        answers = any(unicodedata.category(c) in ("So", "Sm", "Sc", "Lo") for c in text[:_PROBE])
-        return "" if answers and text.strip() not in (":", "=") else "no word, number or symbol that could answer"
+        answers = any(unicodedata.category(c) in ("So", "Sm", "Lo") and c not in _NO_ANSWER for c in text[:_PROBE])
+        return "" if answers else "no word, number or symbol that could answer"
     if len(words) == 1 and len(words[0]) == 1 and words[0].isascii():
         return ""
     if len(text) <= _PROBE and all(word.replace("’", "'") in _META or _META_CJK.fullmatch(word) for word in words):
@@ -154,10 +164,14 @@ def content_free(text: str) -> str:
 
 
 _EVASIVE = re.compile(
-    r"\b(?:can ?not|can't|could not|impossible to|unable to|not possible to|no way to)\s+(?:be\s+)?"
-    r"(?:determin|answer|know|say|tell|decid|conclud|solv|comput|calculat|established|inferred)"
+    r"\b(?:can ?not|can't|could not|impossible to|unable to|not possible to|no way to|not able to)\s+(?:be\s+)?"
+    r"(?:determin|answer|know|say|tell|decid|conclud|solv|comput|calculat|established|inferred|help"
+    r"|assist|provid|comply)"
     r"|\b(?:insufficient|not enough|too little|more)\s+(?:information|context|data|details)"
-    r"|\b(?:it|that|the answer)\s+(?:all\s+)?depends\b|\bi (?:do not|don't) know\b"
+    r"|\b(?:it|that|the answer)\s+(?:all\s+)?depends\b|\bi (?:do not|don't) know\b|\b(?:who knows"
+    r"|no idea)\b|\b(?:many|several|various) (?:possible )?answers\b"
+    r"|\bno (?:solution|(?:correct |right |definite |single |clear )?answer)\b|\bup to you\b"
+    r"|\bask (?:some|any)(?:one|body)\b"
     r"|\b(?:unknown|undetermined|unanswerable)\b|^\W*(?:n/?a|null|none|nil|undefined|no answer|tbd|idk)\W*$"
     r"|\b(?:none|any|all|one|either|some)\s+of\s+(?:the|these|those|them)\s*(?:above|following|options|answers)?",
     re.IGNORECASE,
@@ -165,7 +179,8 @@ _EVASIVE = re.compile(
 _POINTING = re.compile(
     r"\b(?:reference|ground[- ]?truth|gold(?:en)?|expected|correct|official|right|true|given|provided|standard|model)"
     r"\s+(?:answer|solution|response|value|result|output|key|one)\b|\banswer key\b"
-    r"|\b(?:same|identical|equal|equivalent|matches)\s+(?:as|to|with)?\s*(?:the\s+)?(?:reference|ground|gold|expected|key)"
+    r"|\b(?:same|identical|equal|equivalent|matches)\s+(?:as|to|with)?\s*(?:the\s+)?(?:reference|ground"
+    r"|gold|expected|key)"
     r"|\bwhat(?:ever|soever)\b.{0,40}\b(?:reference|answer|correct|key|expected)",
     re.IGNORECASE,
 )
@@ -173,6 +188,7 @@ _MAYBE = re.compile(
     r"\b(?:could|may|might|either|any of|one of|possibl[ey]|perhaps|maybe|options?|candidates?|or|others?|between)\b",
     re.I,
 )
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ITEM = re.compile(r"[,;\n]|\bor\b|\s/\s", re.IGNORECASE)
 
 
@@ -190,6 +206,9 @@ def evasive(text: str, reference: str) -> str:
     rest = _POINTING.sub(" ", text)
     if rest != text and not _answers(rest, reference):
         return "it points at the right answer instead of giving it"
+    bare = text.replace(",", " ").split()
+    if len(bare) >= 5 and len(reference.split()) == 1 and all(_NUMBER.fullmatch(word) for word in bare):
+        return f"it lists {len(bare)} numbers instead of one"
     items = [item for item in _ITEM.split(text) if item.strip()]
     usual = len([item for item in _ITEM.split(reference) if item.strip()])
     if len(items) >= max(4, 2 * usual + 2) and _MAYBE.search(text) and all(len(item) < 60 for item in items):

@@ -103,7 +103,7 @@ _ENDS_TURN = re.compile(
     re.IGNORECASE,
 )
 _STARTS_TURN = re.compile(
-    r"<\|(?:im_start|start|start_header_id|user|assistant|system|begin_of_text)\|>|<start_of_turn>"
+    r"<\|(?:im_start|start|channel|message|start_header_id|user|assistant|system|begin_of_text)\|>|<start_of_turn>"
     r"|<｜(?:User|Assistant)｜>|\[INST\]|<<SYS>>",
     re.IGNORECASE,
 )
