@@ -101,7 +101,7 @@ def gullible(count: int, seed: int) -> list[tuple[str, str, int]]:
 
 
 def as_decided(judge, task: str, response: str) -> str:
-    """The message that `/v1/systemone` makes of a judge's prompt, by transformers' own template."""
+    """The message that `/v1/systemone` makes of a judge's prompt with no guard, by transformers' own template."""
     from transformers.decision.template_utils import DECISION_PROMPT, _compile_jinja_template
 
     from assay.llm.grading import Beside, grading_prompt
@@ -109,7 +109,8 @@ def as_decided(judge, task: str, response: str) -> str:
     from assay.llm.read import systemone_question
     from assay.types import Trajectory
 
-    prompt = grading_prompt(judge.judge, "", Trajectory(task, response), guarded(Guard(), response, task), Beside())
+    shown = guarded(Guard(empty=False, hedges=False, redact=False), response, task)
+    prompt = grading_prompt(judge.judge, "", Trajectory(task, response), shown, Beside())
     asked = systemone_question(judge.question)
     question = {
         "type": "score",
@@ -122,7 +123,7 @@ def as_decided(judge, task: str, response: str) -> str:
     return _compile_jinja_template(DECISION_PROMPT).render(state=state, question=question)
 
 
-def train_judge(folder: Path, prompt_of, steps: int = 300) -> Path:
+def train_judge(folder: Path, prompt_of, steps: int = 400) -> Path:
     """A small language model that answers a judge's prompt with the letter of a level; it believes what it is told.
 
     `prompt_of(task, response)` is the user message as the server will show it.
@@ -148,7 +149,7 @@ def train_judge(folder: Path, prompt_of, steps: int = 300) -> Path:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps, pct_start=0.1)
     order = random.Random(1)
     for _ in range(steps):
-        batch = [order.randrange(len(rows)) for _ in range(32)]
+        batch = [order.randrange(len(rows)) for _ in range(16)]
         width = max(len(ids[i]) for i in batch)
         x = torch.tensor([[*ids[i], *[0] * (width - len(ids[i]))] for i in batch])
         hidden = model.model(input_ids=x, attention_mask=(x != 0).long()).last_hidden_state

@@ -147,6 +147,12 @@ def test_the_key_goes_to_the_server_and_nowhere_else():
         assert isinstance(error, Refused)  # a redirect is not followed
 
 
+def test_a_key_that_a_server_repeats_is_in_no_reply():
+    with JudgeServer(lambda *_: completion("your key is sk-test-1234")) as server:
+        (reply,) = ask(server)
+        assert reply.body["choices"][0]["message"]["content"] == "your key is ***"
+
+
 def test_connections_are_closed_with_their_loop():
     with JudgeServer(lambda *_: completion("5")) as server, warnings.catch_warnings():
         warnings.simplefilter("error")

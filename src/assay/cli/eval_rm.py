@@ -35,5 +35,5 @@ def eval_rm(
     print(f"the longer answer wins in {found.prefers_longer:.1%}; people preferred it in {found.longer_is_better:.1%}")
     print(f"correlation of the differences in length and in score: {found.length_correlation:+.2f}")
     if found.unscored:
-        print(f"{found.unscored:,} pairs are not counted: an answer got no score")
+        print(f"{found.unscored:,} pairs are not counted, for an answer got no score: {found.why_unscored}")
         raise typer.Exit(1)

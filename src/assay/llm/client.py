@@ -89,7 +89,7 @@ class _Gate:
     slots: asyncio.Semaphore
     requests: Bucket
     tokens: Bucket
-    headers: dict[str, str]
+    headers: dict[str, str] = field(repr=False)  # here, and only here, the key stands in the open
     timeout: Any
     cool_down: CoolDown = field(default_factory=CoolDown)
 
@@ -227,7 +227,7 @@ class Client:
                 timeout=gate.timeout if usual else self._aiohttp.ClientTimeout(total=timeout),
                 allow_redirects=False,  # a redirect would carry the key to another host
             ) as response:
-                raw = await _read(response)
+                raw = _scrubbed(endpoint, await _read(response))
                 status, given = response.status, response.headers
         except self._errors as error:
             kind = type(error).__name__
@@ -256,6 +256,14 @@ async def _enter(gate: _Gate, patience: float, faults: list[str], endpoint: Endp
         if gate.cool_down.left() <= 0:
             return waited
         gate.slots.release()  # it began while this call stood in the queue
+
+
+def _scrubbed(endpoint: Endpoint, raw: bytes) -> bytes:
+    """A reply without the secrets that were sent: what a server repeats would end in records and logs."""
+    for secret in (endpoint.api_key, *(value for _, value in endpoint.headers)):
+        if secret and (said := secret.reveal().encode()) in raw:
+            raw = raw.replace(said, b"***")
+    return raw
 
 
 async def _read(response: Any) -> bytes:

@@ -46,11 +46,8 @@ class Local:
     pad: int
     causal: bool
     """It reads from left to right, so what answers have in common at their start can be computed once."""
-
-    @property
-    def rows_of_embedding(self) -> int:
-        """How many token ids there are."""
-        return int(self.model.get_input_embeddings().weight.shape[0])
+    rows_of_embedding: int
+    """How many token ids there are."""
 
 
 def load(spec: Spec) -> Local:
@@ -75,7 +72,8 @@ def load(spec: Spec) -> Local:
         use_onednn(torch, model)
     forward = inspect.signature(model.forward).parameters
     causal = "past_key_values" in forward and not getattr(model.config, "is_encoder_decoder", False)
-    return Local(model, tokenizer, device, _max_length(tokenizer, model), pad, causal)
+    rows = int(model.get_input_embeddings().weight.shape[0])
+    return Local(model, tokenizer, device, max_length_of(tokenizer, model.config), pad, causal, rows)
 
 
 def weights_on_disk(path: str) -> str:
@@ -133,11 +131,12 @@ def _pad(tokenizer: Any, model: Any) -> int:
     return pad
 
 
-def _max_length(tokenizer: Any, model: Any) -> int:
-    config = model.config.get_text_config()
+def max_length_of(tokenizer: Any, config: Any) -> int:
+    """How many tokens a model can take, by its tokenizer and its positions."""
+    config = config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and config.model_type in ("roberta", "xlm-roberta", "camembert"):
-        positions -= config.pad_token_id + 1  # they count their positions from behind the padding id
+        positions -= (config.pad_token_id or 0) + 1  # they count their positions from behind the padding id
     known = [n for n in (tokenizer.model_max_length, positions) if isinstance(n, int) and 0 < n < 10**7]
     return min(known) if known else 4096
 

@@ -13,9 +13,9 @@ from typing import Any
 from assay.engine import score
 from assay.errors import InputError, require
 from assay.llm.calibration import correlation
+from assay.llm.encode import Encoder
+from assay.llm.local import Local, max_length_of
 from assay.types import Trajectory
-
-Turns = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,14 @@ class Preference:
     chosen: str
     rejected: str
     category: str = ""
+    turns: tuple[Mapping[str, Any], ...] = ()
+    """What stood before the answers, where it was given as messages."""
+
+    def answered(self, answer: str, group: str = "") -> Trajectory:
+        """The conversation with one of the answers."""
+        if not self.turns:
+            return Trajectory(self.prompt, answer, group=group)
+        return Trajectory(messages=[*self.turns, {"role": "assistant", "content": answer}], group=group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +79,14 @@ def read_preferences(path: str | Path) -> list[Preference]:
 
 def _preference(row: Mapping[str, Any]) -> Preference:
     category = str(row.get("category") or row.get("subset") or "")
-    chosen, rejected = _text(row["chosen"]), _text(row["rejected"])
-    prompt = _text(row["prompt"]) if row.get("prompt") is not None else _asked(row["chosen"])
-    return Preference(prompt, chosen, rejected, category)
+    prompt = row.get("prompt")
+    if prompt is None:
+        prompt = row["chosen"][:-1] if isinstance(row["chosen"], list) else None
+    if not isinstance(prompt, str | list):
+        raise KeyError("prompt")
+    turns: list[Mapping[str, Any]] = prompt if isinstance(prompt, list) else []
+    text = "\n\n".join(_text([turn]) for turn in turns) if turns else str(prompt)
+    return Preference(text, _text(row["chosen"]), _text(row["rejected"]), category, tuple(turns))
 
 
 def _text(value: Any) -> str:
@@ -84,25 +97,22 @@ def _text(value: Any) -> str:
     return value
 
 
-def _asked(turns: Any) -> str:
-    if not isinstance(turns, list):
-        raise KeyError("prompt")
-    return "\n\n".join(str(turn["content"]) for turn in turns[:-1])
-
-
 def train_reward_model(
     preferences: Sequence[Preference], base: str | Path, output: str | Path, recipe: Recipe | None = None
 ) -> dict[str, float]:
-    """Train a reward model from a base model (a folder or a hub name), save it, and return its figures."""
+    """Train a reward model from a base model (a folder or a hub name), save it, and return its figures.
+
+    It is trained on the very token ids that `RewardModel` will read: template, special tokens and all.
+    """
     recipe = recipe or Recipe()
     trl: Any = require("trl", "train", "training a reward model")
     datasets: Any = require("datasets", "train", "training a reward model")
     train, held = split(preferences, recipe.held_out, recipe.seed)
-    tokenizer = require("transformers", "train", "training a reward model").AutoTokenizer.from_pretrained(str(base))
-    chat = bool(getattr(tokenizer, "chat_template", None))
-    rows = [[_as_trl(p, chat) for p in part] for part in (train, held)]
+    encoder = _encoder(str(base))
+    rows = [[_as_ids(p, encoder) for p in part] for part in (train, held)]
     given = datasets.Dataset.from_list(rows[0])
     kept = datasets.Dataset.from_list(rows[1]) if rows[1] else None
+    tokenizer = encoder.local.tokenizer
     trainer = trl.RewardTrainer(
         model=str(base),
         args=_arguments(trl, recipe, output, evaluated=kept is not None),
@@ -130,17 +140,22 @@ def split(preferences: Sequence[Preference], share: float, seed: int) -> tuple[l
     return [p for p in preferences if p.prompt not in kept], [p for p in preferences if p.prompt in kept]
 
 
-def _as_trl(preference: Preference, chat: bool) -> dict[str, Any]:
-    if not chat:
-        return {"prompt": preference.prompt, "chosen": preference.chosen, "rejected": preference.rejected}
+def _encoder(base: str) -> Encoder:
+    transformers: Any = require("transformers", "train", "training a reward model")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+    # the trainer hands on ids and nothing else, so that nothing else may be read when the model is used
+    tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token or tokenizer.sep_token
+    tokenizer.eos_token = tokenizer.eos_token or tokenizer.sep_token  # an encoder has none, and the trainer wants one
+    config = transformers.AutoConfig.from_pretrained(base)
+    limit, rows = max_length_of(tokenizer, config), config.get_text_config().vocab_size
+    return Encoder(Local(None, tokenizer, None, limit, tokenizer.pad_token_id or 0, False, rows))
 
-    def turn(role: str, text: str) -> Turns:
-        return [{"role": role, "content": text}]
 
+def _as_ids(preference: Preference, encoder: Encoder) -> dict[str, Any]:
     return {
-        "prompt": turn("user", preference.prompt),
-        "chosen": turn("assistant", preference.chosen),
-        "rejected": turn("assistant", preference.rejected),
+        "chosen_ids": list(encoder.encode(preference.answered(preference.chosen)).ids),
+        "rejected_ids": list(encoder.encode(preference.answered(preference.rejected)).ids),
     }
 
 
@@ -159,7 +174,7 @@ def _arguments(trl: Any, recipe: Recipe, output: str | Path, evaluated: bool) ->
         "seed": recipe.seed,
         "use_cpu": not gpu,
         "bf16": gpu and torch.cuda.is_bf16_supported(),
-        "gradient_checkpointing": gpu,
+        **({"gradient_checkpointing": True} if gpu else {}),
         "dataloader_pin_memory": gpu,
         "report_to": "none",
         "save_strategy": "no",
@@ -187,6 +202,8 @@ class Evaluation:
 
     pairs: int
     unscored: int
+    why_unscored: str
+    """The reason of the first pair that got no score."""
     ties: int
     accuracy: float
     categories: tuple[Slice, ...]
@@ -203,11 +220,7 @@ class Evaluation:
 
 def evaluate(reward: Any, preferences: Sequence[Preference]) -> Evaluation:
     """Score both answers of every preference and compare; a pair with an answer that got no score is left out."""
-    rows = [
-        Trajectory(p.prompt, answer, group=f"{i}")
-        for i, p in enumerate(preferences)
-        for answer in (p.chosen, p.rejected)
-    ]
+    rows = [p.answered(answer, group=f"{i}") for i, p in enumerate(preferences) for answer in (p.chosen, p.rejected)]
     outputs = score(reward, rows)
     both = [(p, outputs[2 * i].reward, outputs[2 * i + 1].reward) for i, p in enumerate(preferences)]
     judged = [_Judged(p, a, b) for p, a, b in both if a is not None and b is not None]
@@ -219,6 +232,7 @@ def evaluate(reward: Any, preferences: Sequence[Preference]) -> Evaluation:
     return Evaluation(
         pairs=len(judged),
         unscored=len(preferences) - len(judged),
+        why_unscored=next((out.error or str(out.outcome) for out in outputs if out.reward is None), ""),
         ties=sum(d == 0 for d in differ),
         accuracy=_slice("all", judged).accuracy,
         categories=tuple(_slice(n, [j for j in judged if (j.preference.category or "(none)") == n]) for n in names),
