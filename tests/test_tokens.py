@@ -208,3 +208,84 @@ def test_a_character_of_four_tokens_gets_its_reward_once(byte_level):
     row = tk.lower(RewardOutput(1.0, token_rewards=[0.0, 1.0, 0.0]), Trajectory(response=text, tokens=tokens))
     assert sum(row) == 1.0
     assert row.index(1.0) == len(ids) - 3
+
+
+CORPUS = [
+    "the quick brown fox. So we have 2 + 2 = 4.",
+    "שלום עולם",
+    "日本語のテキスト。",
+    "naïve café",
+    "x = 😀\n\tdef f(x):",
+] * 20
+
+
+def bytes_of_gpt(tk):
+    made = tk.Tokenizer(tk.models.BPE())
+    made.pre_tokenizer = tk.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tk.decoders.ByteLevel()
+    alphabet = tk.pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(CORPUS, tk.trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet))
+    return made
+
+
+def pieces_of_llama(tk):
+    """Spaces as a sign before the word, and bytes for what has no piece."""
+    learnt = tk.Tokenizer(tk.models.Unigram())
+    learnt.pre_tokenizer = tk.pre_tokenizers.Metaspace()
+    learnt.train_from_iterator(CORPUS, tk.trainers.UnigramTrainer(vocab_size=150, unk_token="<unk>"))
+    bytes_ = [(f"<0x{i:02X}>", -10.0) for i in range(256)]
+    vocab = [("<unk>", 0.0), *bytes_, *((p, -5.0) for p in sorted(learnt.get_vocab()) if p != "<unk>")]
+    made = tk.Tokenizer(tk.models.Unigram(vocab, unk_id=0, byte_fallback=True))
+    made.pre_tokenizer = tk.pre_tokenizers.Metaspace()
+    d = tk.decoders
+    made.decoder = d.Sequence([d.Replace("▁", " "), d.ByteFallback(), d.Fuse(), d.Strip(" ", 1, 0)])
+    return made
+
+
+def pieces_of_bert(tk):
+    made = tk.Tokenizer(tk.models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = tk.normalizers.BertNormalizer(lowercase=True)
+    made.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
+    made.decoder = tk.decoders.WordPiece()
+    made.train_from_iterator(CORPUS, tk.trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]"]))
+    return made
+
+
+@pytest.mark.parametrize("make", [bytes_of_gpt, pieces_of_llama, pieces_of_bert])
+def test_whatever_is_sampled_has_its_place_in_the_text(make):
+    """Any ids that a policy may sample, broken bytes too: offsets in order, the whole text covered, the sum kept."""
+    import random
+
+    library = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=make(library), eos_token="<|end|>")
+    rng = random.Random(0)
+    parts = [
+        "the ",
+        "  ",
+        "\n\n",
+        "😀",
+        "👩‍👧",
+        "é",
+        "日本",
+        "。",
+        "שלום",
+        " 2 + 2 = 4. ",
+        "\ufffd",
+        "\t",
+        "x",
+        " n't",
+        " ,",
+    ]
+    for i in range(300):
+        said = "".join(rng.choices(parts, k=rng.randint(0, 8)))
+        wild = [rng.randrange(len(tokenizer)) for _ in range(rng.randint(0, 12))]
+        ids = [*(tokenizer(said, add_special_tokens=False)["input_ids"] if i % 2 else wild), tokenizer.eos_token_id]
+        text = tokenizer.decode(ids, skip_special_tokens=True)
+        tokens = tk.align(tokenizer, ids, text)
+        ends = [end for _, end in tokens.offsets]
+        assert len(ends) == len(ids)
+        assert ends == sorted(ends)
+        assert ends[-1] == len(text), (ids, text, tokens.offsets)
+        values = [rng.choice([0.0, 1.0, -0.5]) for _ in text.split()]
+        assert sum(tk.place(tk.words(text), values, tokens)) == pytest.approx(sum(values))

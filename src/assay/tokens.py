@@ -73,6 +73,8 @@ def turns(tokens: Tokens) -> list[list[int]]:
 
 _INCOMPLETE = "\ufffd"  # how a decoder shows bytes that are no character, or none yet
 _LONGEST_PENDING = 64
+_CONTEXT = 8
+_PLAIN: dict[str, Any] = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 
 def align(tokenizer: Any, ids: Sequence[int], text: str, mask: Sequence[bool] = ()) -> Tokens:
@@ -88,26 +90,46 @@ def align(tokenizer: Any, ids: Sequence[int], text: str, mask: Sequence[bool] = 
     start = 0
     for i, token in enumerate(ids):
         pending.append(int(token))
-        piece: str = tokenizer.decode(pending, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        piece: str = tokenizer.decode(pending, **_PLAIN)
         if piece.endswith(_INCOMPLETE) and i + 1 < len(ids) and len(pending) < _LONGEST_PENDING:
             held = piece
             continue
-        if not text.startswith(piece, start) and text.startswith(" " + piece, start):
-            piece = " " + piece  # sentencepiece drops the space of a word that is decoded alone
-        if not text.startswith(piece, start):
-            if start < len(text):
-                raise ValueError(
-                    f"the sampled tokens do not spell the response: token {i} is {piece!r}, and the response goes on "
-                    f"with {text[start : start + 20]!r}. Give align() the text that these ids decode to."
-                )
-            piece = ""
-        if held and piece.startswith(held):  # the text really has that sign, and this token is behind it
-            offsets += [(start, start + len(held))] * (len(pending) - 1) + [(start + len(held), start + len(piece))]
-        else:
-            offsets += [(start, start + len(piece))] * len(pending)
-        start += len(piece)
+        if not piece or not text.startswith(piece, start):
+            # some pieces read otherwise when they are decoded alone: a space is dropped, "##s" is no "s"
+            piece = _in_context(tokenizer, ids, slice(i + 1 - len(pending), i + 1), piece, (text, start))
+        found = _spans(text, start, piece, held, len(pending))
+        if not found and start < len(text):
+            raise ValueError(
+                f"the sampled tokens do not spell the response: token {i} is {piece!r}, and the response goes on with "
+                f"{text[start : start + 20]!r}. Give align() the text that these ids decode to."
+            )
+        offsets += found or [(start, start)] * len(pending)
+        start = offsets[-1][1]
         pending, held = [], ""
     return Tokens(ids=list(ids), offsets=offsets, mask=mask)
+
+
+def _spans(text: str, start: int, piece: str, held: str, count: int) -> list[Span]:
+    """The characters of each of `count` tokens that spell `piece`; nothing where the text goes on otherwise."""
+    if text.startswith(piece, start):
+        middle, end = start + len(held), start + len(piece)
+        if held and piece.startswith(held):  # the text really has that sign, and the last token is behind it
+            return [(start, middle)] * (count - 1) + [(middle, end)]
+        return [(start, end)] * count
+    signs = next((i for i in range(count) if text[start + i : start + i + 1] != _INCOMPLETE), count)
+    # bytes that are a character alone are none in a run of bytes that is broken: each shows as a sign of its own
+    return [(start + min(i, signs), start + min(i + 1, signs)) for i in range(count)] if signs else []
+
+
+def _in_context(tokenizer: Any, ids: Sequence[int], place: slice, alone: str, at: tuple[str, int]) -> str:
+    """What the tokens of a place spell behind those before them, where the text goes on so; else as it was."""
+    before = [int(i) for i in ids[max(0, place.start - _CONTEXT) : place.start]]
+    head: str = tokenizer.decode(before, **_PLAIN)
+    whole: str = tokenizer.decode([*before, *(int(i) for i in ids[place])], **_PLAIN)
+    behind = whole[len(head) :] if before and whole.startswith(head) else alone
+    return next(
+        (piece for piece in (behind, " " + alone) if piece.strip(" ") and at[0].startswith(piece, at[1])), behind
+    )
 
 
 def _own(tokens: Tokens) -> list[int]:
