@@ -17,6 +17,8 @@ from assay import RewardOutput, Trajectory
 from assay.rewards.code import CodeReward
 from assay.sandbox.inside import wire
 
+FORMS = ("cases", "asserts", "check_test", "unittest", "pytest")
+"""A row with several is graded in each."""
 CASES = Path(__file__).parents[1] / "cases"
 
 
@@ -25,7 +27,11 @@ def _rows(name: str) -> list[tuple[str, Trajectory]]:
     for line in (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
         tests = wire.decode(row["tests"]["$tagged"]) if "$tagged" in row["tests"] else row["tests"]
-        found.append((row["name"], Trajectory(response=fenced(row["code"]), metadata={"tests": tests})))
+        forms = [form for form in FORMS if form in tests]
+        for form in forms if len(forms) > 1 else [""]:
+            one = {key: value for key, value in tests.items() if key not in FORMS or key == form or not form}
+            name = f"{row['name']} / {form}" if form else row["name"]
+            found.append((name, Trajectory(response=fenced(row["code"]), metadata={"tests": one})))
     return found
 
 
@@ -50,5 +56,5 @@ def test_no_honest_program_is_refused(tiered):
 def test_no_exploit_is_paid(tiered):
     pytest.importorskip("numpy")
     graded = _graded(tiered, "code_exploits")
-    assert len(graded) >= 80
+    assert len(graded) >= 280
     assert not {name: _said(o) for name, o in graded if o.reward != 0.0}

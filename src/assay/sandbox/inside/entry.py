@@ -22,9 +22,24 @@ JUDGES_NAMES = {
 MODULES = ("bisect", "collections", "functools", "heapq", "itertools", "math", "random", "re", "string", "typing")
 
 
+class ListNode:
+    """A link of a list, as such judges give it."""
+
+    def __init__(self, val: Any = 0, next: Any = None) -> None:
+        self.val, self.next = val, next
+
+
+class TreeNode:
+    """A node of a binary tree, as such judges give it."""
+
+    def __init__(self, val: Any = 0, left: Any = None, right: Any = None) -> None:
+        self.val, self.left, self.right = val, left, right
+
+
 def give_judges_names(names: dict[str, Any]) -> None:
     """What a judge that asks for a `class Solution` has imported already, where the program has no such name."""
-    given = {module: __import__(module) for module in MODULES}
+    given: dict[str, Any] = {"ListNode": ListNode, "TreeNode": TreeNode}
+    given |= {module: __import__(module) for module in MODULES}
     for module, members in JUDGES_NAMES.items():
         given |= {name: getattr(__import__(module), name) for name in members if name not in MODULES}
     for name, value in given.items():
