@@ -3,6 +3,8 @@
 import asyncio
 import math
 import pickle
+import re
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -329,10 +331,42 @@ def abstains(response):
 
 
 LIMIT = 3
+WEIGHTS = {"exact": 0.5, "short": 0.5}
+DIGITS = re.compile(r"(?i)ANSWER: (\d+)")
+OPEN = open(__file__)  # noqa: SIM115 (something that cannot travel)
+OPEN.close()
 
 
-def uses_a_global(response):
-    return float(len(response) < LIMIT)
+def last_number(text):
+    found = DIGITS.findall(text)
+    return found[-1] if found else even(len(text))
+
+
+def even(n):
+    return "even" if n == 0 else last_number("x" * (n - n))  # the two call each other
+
+
+def with_all_around(response, ground_truth):
+    parts = {"exact": last_number(response) == ground_truth, "short": len(response) < 10**LIMIT}
+    return math.fsum(WEIGHTS[name] * value for name, value in parts.items()) + 0 * len(Counter(response))
+
+
+def uses_a_file(response):
+    return float(OPEN.closed)
+
+
+def uses_assay(response):
+    return exact(response, score)
+
+
+def test_what_a_function_uses_travels_with_it():
+    source = openai_rft.python_grader(with_all_around)["source"]
+    space = {}
+    exec(source, space)
+    for response, truth in (("Answer: 4", "4"), ("answer: 5", "4"), ("nothing", "even")):
+        here = score(with_all_around, [{"response": response, "ground_truth": truth}])[0].reward
+        assert space["grade"]({"output_text": response}, {"ground_truth": truth}) == here
+    assert "assay" not in source
 
 
 def test_a_grader_says_the_same_as_the_reward():
@@ -376,7 +410,8 @@ def asks_for_messages(response, messages):
     [
         (NoFunction(), "needed a plain function"),
         (composite(), "found CompositeReward"),
-        (uses_a_global, "uses LIMIT from around it"),
+        (uses_a_file, r"uses OPEN from around it \(a TextIOWrapper\), which does not travel"),
+        (uses_assay, "uses score from around it"),
         (closure(), "a lambda has no source"),
         (waits, "is async"),
         (asks_for_messages, "asks for 'messages'"),

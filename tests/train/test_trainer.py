@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.compose import CompositeReward, Normalize
+from assay.compose import CompositeReward, Curriculum, Normalize
 from assay.errors import ConfigError, UnknownName
 from assay.reward import FunctionReward
 from assay.train.config import TrainConfig
@@ -185,6 +185,20 @@ class TestShortRun:
         trainer.train()
         assert counts == [(3, 24)]
         assert again.children["n"].mean == pytest.approx(first.children["n"].mean)
+
+    def test_a_checkpoint_brings_the_curriculum_back(self, trainer_class, tmp_path):
+        def easy(response):
+            return 0.0
+
+        def hard(response):
+            return 1.0
+
+        seen = []
+        for more in ({"save_steps": 2}, {"resume_from": str(tmp_path / "checkpoint-2")}):
+            trainer = trainer_class(self.config(tmp_path, **more), Curriculum([(0, easy), (2, hard)]))
+            trainer.add_step_callback(lambda result: seen.append((result.step, set(result.metrics["rewards"]))))
+            trainer.train()
+        assert seen == [(1, {0.0}), (2, {0.0}), (3, {1.0}), (3, {1.0})], "the resumed run begins in the second stage"
 
 
 @pytest.mark.slow

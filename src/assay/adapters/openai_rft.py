@@ -2,20 +2,18 @@
 
     grader = python_grader(my_function)      # {"type": "python", "source": "...", "image_tag": "..."}
 
-There is no Assay there, so what can be expressed is a plain function that needs nothing but its own source and the
-modules that it imports itself. Everything else is refused with the reason. What is not scored is an error there (the
-sample is dropped and counted), and no 0.
+There is no Assay there, so what can be expressed is a plain function; what it uses from around it goes along: modules,
+functions of its own file, plain constants, compiled patterns. A class, a closure, a model, anything of Assay's is
+refused with the reason. What is not scored is an error there (the sample is dropped and counted), and no 0.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
 import inspect
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from assay.adapters.travel import with_needs
 from assay.calling import ARGUMENTS, CONTEXT, PLURALS
 from assay.errors import ConfigError
 from assay.reward import FunctionReward, as_reward
@@ -37,7 +35,7 @@ def python_grader(reward: Any) -> dict[str, str]:
             f"reward {made.name!r} cannot run at OpenAI: needed a plain function whose source stands by itself; found "
             f"{type(made).__name__}. Write its rule as a function, or serve it and use an endpoint grader."
         )
-    source = _source(fn)
+    source = "\n\n".join(with_needs(fn, {}).values())
     grade = f"def grade(sample, item):\n    value = {fn.__name__}({_arguments(fn)})\n{_TAIL}"
     whole = f"{source}\n\n{grade}"
     if len(whole.encode()) > LARGEST:
@@ -52,47 +50,6 @@ _TAIL = """\
         raise ValueError("not scored")
     return float(value)
 """
-
-
-def _source(fn: Callable[..., Any]) -> str:
-    """The function's source, if it uses nothing from around it."""
-    if fn.__name__ == "<lambda>":
-        raise ConfigError("a lambda has no source of its own; give it a name with def.")
-    if inspect.iscoroutinefunction(fn):
-        raise ConfigError(f"{fn.__name__} is async; OpenAI's grader has no network and no event loop.")
-    try:
-        source = textwrap.dedent(inspect.getsource(fn))
-    except (OSError, TypeError):
-        raise ConfigError(f"the source of {fn.__name__} cannot be read; write it in a file.") from None
-    tree = ast.parse(source)
-    found = tree.body[0]
-    if not isinstance(found, ast.FunctionDef):
-        raise ConfigError(f"needed one def; found {type(found).__name__} for {fn.__name__}.")
-    found.decorator_list, found.returns = [], None
-    for argument in (*found.args.args, *found.args.kwonlyargs):
-        argument.annotation = None  # it may name what is not there
-    for default in (*found.args.defaults, *found.args.kw_defaults):
-        if default is not None and not isinstance(default, ast.Constant):
-            raise ConfigError(f"a default of {fn.__name__} is no plain constant: {ast.unparse(default)}.")
-    code = fn.__code__
-    outside = [*code.co_freevars, *(name for name in _globals_of(fn) if not hasattr(builtins, name))]
-    if outside := [name for name in outside if name != fn.__name__]:
-        raise ConfigError(
-            f"{fn.__name__} uses {', '.join(outside)} from around it, which does not travel. Import modules and put "
-            f"constants inside the function."
-        )
-    return ast.unparse(tree)
-
-
-def _globals_of(fn: Callable[..., Any]) -> list[str]:
-    """Global names that the function, or a function inside it, reads."""
-    found: list[str] = []
-    codes = [fn.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [c for c in code.co_consts if inspect.iscode(c)]
-        found += [n for n in code.co_names if n in fn.__globals__ and n not in found]
-    return found
 
 
 def _arguments(fn: Callable[..., Any]) -> str:
