@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 _SUP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ", "0123456789+-=()nix")
-_SUB = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ", "0123456789+-=()nx")
+SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ", "0123456789+-=()nx")
 _SUPS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣ]+")
 _SUBS = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₓ]+")
 _UNICODE = {
@@ -169,5 +169,5 @@ _MIXED = re.compile(r"(?<=\d)\s*(?=[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
 def plain_unicode(text: str) -> str:
     """Signs, superscripts, full-width digits and the like in the spelling that the lexer knows."""
     text = _SUPS.sub(lambda m: "^{" + m.group().translate(_SUP) + "}", text)
-    text = _SUBS.sub(lambda m: "_{" + m.group().translate(_SUB) + "}", text)
+    text = _SUBS.sub(lambda m: "_{" + m.group().translate(SUBSCRIPTS) + "}", text)
     return unicodedata.normalize("NFKC", _MIXED.sub(" ", text).translate(_TABLE)).translate(_TABLE)

@@ -248,7 +248,7 @@ def side(c: Cursor) -> Node:
     if c.t[c.i] not in _END_OF_SIDE:
         unit = take_unit(c)
         if unit:
-            if c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt"):
+            if (c.t[start].isalpha() and len(c.t[start]) > 1 and c.t[start] not in ("pi", "sqrt")) or node == Sym("a"):
                 raise Unreadable("it is a text")
             return Quantity(node, unit)
     return node

@@ -39,7 +39,7 @@ class Reading:
     __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "text")
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = text = _SAYS_SO.sub("", text, count=1) if "nswer" in text else text
         self._tokens: Tokens | None = None
         self._node: Node | None = None
         self._problem = ""
@@ -141,6 +141,7 @@ class Reading:
             return None
 
 
+_SAYS_SO = re.compile(r"^\s*(?:\\text\{)?(?:the\s+)?(?:final\s+|correct\s+)?answer\s*(?:is\b|:)\s*:?\s*\}?", re.I)
 _FEW_LETTERS = re.compile(r"[a-z]{3,4}")
 _LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
 

@@ -134,13 +134,13 @@ def _product(c: Cursor, depth: int) -> _Powers:
         behind = token in ("/", "per", "*", "-") and bool(found or token in ("/", "per"))
         if behind:
             c.i += 1
-            sign = -1 if token in ("/", "per") else sign
+            sign = -1 if token in ("/", "per") else 1
         factor = _factor(c, depth)
         if not factor:
             c.i -= behind
             break
         found += [(name, sign * n) for name, n in factor]
-        sign = 1
+        sign = 1 if c.peek() == "*" else sign  # `J/mol K` is joules per mole and kelvin
     return found
 
 
@@ -193,6 +193,15 @@ def _name(c: Cursor) -> str:
     if token.isalpha() and known_unit(token) and token not in ("e", "i"):
         c.i += 1
         return token
+    if token == "°" and c.peek(1) in ("C", "F", "K"):
+        c.i += 2
+        return "°" + c.t[c.i - 1]
+    if token.isalpha() and len(token) in (2, 3):  # `Nm`
+        for k in range(1, len(token)):
+            if token[:k] in UNITS and token[k:] in UNITS:
+                c.split([token[:k], token[k:]])
+                c.i += 1
+                return token[:k]
     if token == "$" or (token and token in UNITS and not token.isascii()):
         c.i += 1
         return token

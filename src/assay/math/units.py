@@ -99,6 +99,8 @@ sr steradian steradians | | 1
 bit bits | | 1 bit
 byte bytes B | k M G T | 8 bit
 KB | | 8000 bit
+°C °K | | 1 K
+°F | | 5/9 K
 dollar dollars USD $ buck bucks | | 1 $
 cent cents ¢ | | 1/100 $
 """
@@ -140,7 +142,7 @@ def known_unit(word: str) -> tuple[_Dimension, Fraction] | None:
 
 def measure(words: tuple[str, ...]) -> tuple[str, Fraction] | None:
     """What a unit measures, in base units and their powers, and its size; None for a unit that is not known."""
-    if len(words) > _LONGEST:
+    if len(words) > _LONGEST or (len(words) == 1 and words[0][:1] == "°"):  # a temperature has a zero of its own
         return None
     size, powers = Fraction(1), dict[str, int]()
     sign, i, power = 1, 0, 1

@@ -122,7 +122,7 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
 
 def _indexed(text: str) -> bool:
     """Whether it may be a name with an index, or an ion."""
-    return "_" in text or text.endswith(_CHARGES)
+    return "_" in text or text.endswith(_CHARGES) or not text.isascii()
 
 
 _CHARGES = ("+", "-", "+}", "-}")

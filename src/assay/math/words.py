@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from assay.math.glyphs import SUBSCRIPTS
 from assay.math.names import NUMBER_WORDS, SCALES
 
 _WRAP = re.compile(r"\\(?:text\w*|math\w+|mbox|hbox|operatorname|underline|emph)\s*\{([^{}]*)\}")
@@ -122,6 +123,10 @@ def number_in_words(text: str) -> Fraction | None:
         return None if positive is None else -positive
     if parts[:1] == ["a"]:
         parts = parts[1:]
+    if len(parts) == 2 and parts[0] == "half" and parts[1] in SCALES:
+        return Fraction(SCALES[parts[1]], 2)
+    if parts[:1] and parts[0] in SCALES:
+        parts = ["one", *parts]
     if len(parts) == 1 and parts[0] in _HALVES:
         return Fraction(1, _HALVES[parts[0]])
     if not parts or len(parts) > 8:
@@ -189,13 +194,14 @@ _LED_WORD = re.compile(r"\W*(yes|no|true|false)\s*(?:[,.;:!—–-]|$)", re.I)
 
 def same_letters(gold: str, answer: str) -> bool:
     """Whether two texts differ only in how an index is marked: `H_2O` and `H2O`, `x_{12}` and `x12`."""
-    g, a = (_INDEX_MARKS.sub("", text) for text in (gold, answer))
+    g, a = (_INDEX_MARKS.sub("", _ARROW.sub("=", text.translate(SUBSCRIPTS))) for text in (gold, answer))
     plain = _MARK.search(gold) is None or _MARK.search(answer) is None
     return plain and g == a and bool(_PLAIN_TEXT.fullmatch(g))
 
 
 _MARK = re.compile(r"_|\^")
+_ARROW = re.compile(r"\\(?:long)?(?:to|rightarrow)(?![a-z])|->|→")
 _INDEX_MARKS = re.compile(
-    r"(?<=[A-Za-z)])_|(?<=[A-Za-z)}\d])\^(?=\{?\d?[+-]\}?$)|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]"
+    r"(?<=[A-Za-z)}])_|(?<=[A-Za-z)}\d])\^(?=\{?\d?[+-]\}?$)|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]"
 )
 _PLAIN_TEXT = re.compile(r"[\w()+,.=*/-]+")

@@ -74,6 +74,20 @@ def unmarked(text: str) -> tuple[str, str] | None:
     return _from_line(last_line, tail)
 
 
+def _last_number(line: str) -> str:
+    """The last number that is neither denied, doubted nor asked for; with the one before it where both are offered."""
+    numbers = list(_NUMBER.finditer(line))
+    for k in range(len(numbers) - 1, -1, -1):
+        m = numbers[k]
+        if line[m.end() : m.end() + 1] == "?" or denied(line, m.start(), m.end()) or doubted(line, m.start(), ""):
+            continue
+        said = m.group().strip()
+        if k and _HEDGE.fullmatch(line, numbers[k - 1].end(), m.start()):
+            said = f"{numbers[k - 1].group().strip()}, {said}"  # `99, or maybe 100`
+        return said
+    return ""
+
+
 def _choice(line: str) -> str:
     """The letter that a sentence settles on."""
     chosen = _CHOSEN.search(line)
@@ -157,18 +171,9 @@ def _from_line(line: str, tail: str) -> tuple[str, str] | None:
             return (chosen, "choice")
         if candidate is line and (said := _value_said(line)):
             return (said, "sentence")
-        numbers = [
-            m
-            for m in _NUMBER.finditer(candidate)
-            if candidate[m.end() : m.end() + 1] != "?"
-            and not denied(candidate, m.start(), m.end())
-            and not doubted(candidate, m.start(), "")
-        ]
-        if numbers:
-            said = numbers[-1].group().strip()
-            if len(numbers) > 1 and _HEDGE.fullmatch(candidate, numbers[-2].end(), numbers[-1].start()):
-                said = f"{numbers[-2].group().strip()}, {said}"  # `99, or maybe 100`
-            return (said, "number")
+        number = _last_number(candidate)
+        if number:
+            return (number, "number")
     return None
 
 
