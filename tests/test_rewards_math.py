@@ -167,3 +167,24 @@ def test_a_wrong_answer_shows_both_canonical_forms_and_why():
     metadata = output.metadata
     assert (metadata["canonical"], metadata["gold_canonical"]) == ("2/3", "3/4")
     assert metadata["reason"] == "2/3 is not 3/4: values of the expressions"
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        "We add 3 and 4. That is 7, so twice as much is 7*2 = 14.",
+        "Let $a=6$. Then $b=8$ and hence $a+b = 14$.",
+        "3 + 4 = 7, and twice that is \\boxed{14}.",
+        "7 first.\n#### 14",
+        {"answer": "14"},
+        b"14",
+    ],
+)
+def test_a_worked_solution_is_worth_its_last_value_and_no_other(truth: object) -> None:
+    said = [Trajectory(response=rf"\boxed{{{n}}}", ground_truth=truth) for n in (14, 7, 3)]
+    assert [out.reward for out in MathReward().compute_rewards(said)] == [1.0, 0.0, 0.0]
+
+
+def test_a_ground_truth_that_is_no_number_is_not_scored() -> None:
+    (out,) = MathReward().compute_rewards([Trajectory(response=r"\boxed{7}", ground_truth=float("nan"))])
+    assert out.reward is None

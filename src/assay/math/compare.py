@@ -11,12 +11,13 @@ from fractions import Fraction
 
 from assay.math.canonical import canonical
 from assay.math.decision import Closeness, Decision
+from assay.math.forms import both_signs, is_scalar, is_signed, point, unwrap
 from assay.math.intervals import same_region
 from assay.math.matrices import work_out
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
 from assay.math.scalars import scalars
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, has, is_number, variables, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, is_number, variables, walk
 from assay.math.vectors import components
 
 
@@ -74,74 +75,8 @@ def _kind(node: Node) -> str:
             return f"a {type(node).__name__.lower()}"
 
 
-def unwrap(node: Node) -> Node:
-    """A set or list of one thing as that thing; what is only said to be near left out, and `k` being an integer."""
-    for _ in range(4):
-        if isinstance(node, Group) and node.kind == "list" and len(node.items) > 1 and _condition(node):
-            node = Group("list", node.items[:-1], node.open)
-        elif isinstance(node, Group) and len(node.items) == 1 and node.kind != "tuple":
-            node = node.items[0]
-        elif isinstance(node, Relation) and "~" in node.signs:
-            k = node.signs.index("~")
-            if k == 0 and len(node.sides) == 2 and is_name(node.sides[0]):
-                node = Relation(node.sides, ("=",))
-            else:
-                node = Relation(node.sides[: k + 1], node.signs[:k]) if k else node.sides[0]
-        else:
-            break
-    return node
-
-
-def _condition(node: Group) -> bool:
-    """Whether the last part only says for which values the first holds: `k` an integer, `x` not 1."""
-    first, last = node.items[0], node.items[-1]
-    if not isinstance(last, Relation):
-        return False
-    belongs = last.signs[-1] == "in" and last.sides[-1] in _NUMBER_SETS
-    return belongs or (last.signs == ("!=",) and _scalar(first) and bool(variables(last) & variables(first)))
-
-
-_NUMBER_SETS = (Sym("Integers"), Sym("Naturals"), Sym("Rationals"))
-
-
-def point(node: Node) -> Node:
-    """`A(1, 2)` as the point (1, 2) that it names."""
-    if not isinstance(node, Op) or node.op != "apply" or len(node.args) < 3:
-        return node
-    head = node.args[0]
-    return Group("tuple", node.args[1:], "(", ")") if isinstance(head, Sym) and head.name[0].isupper() else node
-
-
-def _scalar(node: Node) -> bool:
-    return isinstance(node, (Num, Sym, Op))
-
-
 def _relations(node: Node) -> bool:
     return isinstance(node, Relation) or (isinstance(node, Group) and any(_relations(n) for n in node.items))
-
-
-_SIGNS = frozenset({"op pm", "op mp"})
-
-
-def _signed(node: Node) -> bool:
-    return isinstance(node, Op) and has(node, _SIGNS)
-
-
-def both_signs(node: Node) -> list[Node]:
-    """An expression with `\\pm` as the two it stands for."""
-    if not _signed(node):
-        return [node]
-    return [_with_sign(node, 1), _with_sign(node, -1)]
-
-
-def _with_sign(node: Node, sign: int) -> Node:
-    if not isinstance(node, Op):
-        return node
-    args = tuple(_with_sign(n, sign) for n in node.args)
-    if node.op in ("pm", "mp"):
-        positive = (sign > 0) == (node.op == "pm")
-        return args[0] if positive else Op("neg", args)
-    return Op(node.op, args)
 
 
 def groups(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -268,6 +203,8 @@ def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
     right = value_of(answer) if isinstance(answer, Relation) else answer
     if right is None and isinstance(answer, Relation) and is_number(gold):
         right = _stated_total(answer)
+    if left is None and isinstance(gold, Relation) and is_number(answer):
+        left = _stated_total(gold)
     if left is None or right is None:
         if isinstance(gold, Group) or isinstance(answer, Group):
             return _lists_of_relations(gold, answer, near)
@@ -276,11 +213,11 @@ def _value_against(gold: Node, answer: Node, near: Closeness) -> Decision:
     return Decision(decision.same, f"the value of the equation: {decision.rule}")
 
 
-def _stated_total(answer: Relation) -> Node | None:
-    """The number that an answer such as `m + n = 49` states."""
-    first, last = answer.sides[0], answer.sides[-1]
+def _stated_total(said: Relation) -> Node | None:
+    """The number that an equation such as `m + n = 49` states."""
+    first, last = said.sides[0], said.sides[-1]
     named = isinstance(first, Op) and first.op == "+" and all(is_name(n) for n in first.args)
-    return last if named and is_number(last) and set(answer.signs) == {"="} else None
+    return last if named and is_number(last) and set(said.signs) == {"="} else None
 
 
 def _lists_of_relations(gold: Node, answer: Node, near: Closeness) -> Decision:
@@ -437,13 +374,13 @@ def _either(kind: type[Node] | tuple[type[Node], ...]) -> Callable[[Node, Node],
 
 
 _RULES: tuple[tuple[Callable[[Node, Node], bool], Callable[[Node, Node, Closeness], Decision | None]], ...] = (
-    (lambda g, a: _scalar(g) and _scalar(a) and not _signed(g) and not _signed(a), scalars),
+    (lambda g, a: is_scalar(g) and is_scalar(a) and not is_signed(g) and not is_signed(a), scalars),
     (lambda g, a: isinstance(g, Group) and isinstance(a, Group) and not _matrix_like(g, a), groups),
     (lambda g, a: _relations(g) or _relations(a), relations),
     (lambda g, a: isinstance(g, Quantity) or isinstance(a, Quantity), quantities),
     (_either(Matrix), matrices),
     (lambda g, a: _matrix_like(g, a), matrices),
-    (lambda g, a: _signed(g) or _signed(a), lambda g, a, near: _collections(_as_list(g), _as_list(a), near)),
+    (lambda g, a: is_signed(g) or is_signed(a), lambda g, a, near: _collections(_as_list(g), _as_list(a), near)),
     (lambda g, a: True, regions),
 )
 

@@ -22,6 +22,8 @@ class Grammar(NamedTuple):
     starts_factor: Callable[[Cursor, Node], bool]
 
 
+SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
+CLOSERS = frozenset({")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", ""})
 _PADDING = ("",) * 8
 """Behind the last token, so that looking a few tokens ahead needs no test."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,7 +91,21 @@ def stated_answer(gold: str) -> str:
         found = final_answer(gold)
         if found is not None and found.stated:
             return found.text.strip()
+    if len(gold) > 30 and _several_sentences(gold):
+        found = final_answer(gold)
+        if found is not None and not found.rivals:
+            return found.text.strip()
     return gold.strip()
+
+
+def _several_sentences(gold: str) -> bool:
+    """Whether a gold is a worked solution of several sentences with several numbers, whose answer it ends on."""
+    sentences = [part for part in _SENTENCE_END.split(gold) if " " in part]
+    return len(sentences) > 1 and len(_NUMBER.findall(gold)) > 1
+
+
+_SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-Z$\\])|\n")
+_NUMBER = re.compile(r"\d+")
 
 
 def correct(response: str, gold: str) -> bool:

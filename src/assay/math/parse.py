@@ -15,17 +15,17 @@ from __future__ import annotations
 
 from assay.math import atoms
 from assay.math.brackets import argument
-from assay.math.cursor import Cursor, Grammar
+from assay.math.cursor import CLOSERS, SEPARATORS, Cursor, Grammar
 from assay.math.functions import COMMANDS
+from assay.math.labels import label, named, worded_label
 from assay.math.lex import Tokens, lex
 from assay.math.limits import DEEPEST, MOST_ITEMS, TooLarge, Unreadable
 from assay.math.names import FUNCTIONS, GREEK, RELATIONS
 from assay.math.numbers import mixed
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, variables
+from assay.math.postfix import POSTFIX, with_postfix
+from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym, variables
 from assay.math.unit_words import begins_unit, is_unit_word, take_unit, units_from
 
-SEPARATORS = frozenset({",", ";", "and", "or", "\\\\", "&"})
-CLOSERS = frozenset({")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", ""})
 CURRENCIES = {"£": "£", "€": "€", "¥": "¥", "₹": "₹", "USD": "$", "EUR": "€", "$": "$", "Rs": "₹"}
 
 
@@ -145,66 +145,8 @@ def item(c: Cursor) -> Node:
     if part is not None:
         return Relation((part, node), ("=",)) if not isinstance(node, Relation) else node
     if said is not None:
-        return _named(said, node)
+        return named(said, node)
     return Quantity(node, (sign,)) if sign else node
-
-
-def _named(said: Sym, node: Node) -> Node:
-    if isinstance(node, Relation) or said.name.rsplit(" ", 1)[-1] in _SAYS_NOTHING:
-        return node
-    return Relation((said, node), ("=",))
-
-
-_SAYS_NOTHING = frozenset(
-    {
-        "answer",
-        "answers",
-        "ans",
-        "result",
-        "solution",
-        "solutions",
-        "value",
-        "total",
-        "therefore",
-        "thus",
-        "hence",
-        "so",
-    }
-)
-_LONGEST_LABEL = 8
-
-
-def worded_label(c: Cursor) -> Sym | None:
-    """Step over the words in front of a value, as in `Area = 24` or `Total cost: 17 dollars`; a name for the value."""
-    k = c.i
-    while c.t[k].isalpha() and c.t[k] not in SEPARATORS and k - c.i < _LONGEST_LABEL:
-        k += 1
-    words = c.t[c.i : k]
-    if c.t[k] not in ("=", ":") or not any(len(w) > 2 and not w.isupper() and w not in GREEK for w in words):
-        return None
-    if c.t[k + 1] in CLOSERS or (len(words) == 1 and _split_or_known(words[0])):
-        return None
-    c.i = k + 1
-    return Sym(" ".join(words).lower())
-
-
-def _split_or_known(word: str) -> bool:
-    """Whether a word is a product or a function rather than a name in words: `abc = 1`, `max`."""
-    return len(word) < 4 and not word.istitle() and word not in FUNCTIONS and word.lower() not in _SAYS_NOTHING
-
-
-def label(c: Cursor) -> Sym | None:
-    """Step over `(a)` in front of a part of an answer; a name for that part."""
-    letter = c.peek(1)
-    if c.peek() != "(" or c.peek(2) != ")" or len(letter) != 1 or not letter.isalpha():
-        return None
-    if c.peek(3) in _NOT_LABELLED or c.i + 3 not in c.spaced:
-        return None
-    c.i += 3
-    return Sym(f"part {letter.lower()}")
-
-
-_NOT_LABELLED = SEPARATORS | CLOSERS | frozenset({"+", "-", "^", "*", "/"})
 
 
 def relation(c: Cursor) -> Node:
@@ -329,7 +271,7 @@ def product(c: Cursor) -> Node:
             c.expect(")")
         elif starts_factor(c, left):
             whole = mixed(c, left)
-            left = Op("*", (left, power(c))) if whole is None else _with_postfix(c, whole)
+            left = Op("*", (left, power(c))) if whole is None else with_postfix(c, whole)
         else:
             return left
 
@@ -362,87 +304,10 @@ def power(c: Cursor) -> Node:
     if c.depth > DEEPEST:
         raise TooLarge(f"more than {DEEPEST} levels")
     node = atoms.atom(c)
-    if c.t[c.i] in _POSTFIX:
-        node = _with_postfix(c, node)
+    if c.t[c.i] in POSTFIX:
+        node = with_postfix(c, node)
     c.depth -= 1
     return node
-
-
-def _with_postfix(c: Cursor, node: Node) -> Node:
-    while (token := c.t[c.i]) in _POSTFIX:
-        c.i += 1
-        if token == "^":
-            node = _raised(c, node)
-        elif token == "!":
-            node = Op("!!", (node,)) if c.accept("!") else Op("!", (node,))
-        elif token == "°":
-            node = _degrees(c, node)
-        elif token == "%":
-            node = Quantity(node, ("%",)) if c.depth <= 2 else Op("/", (node, Num(100)))
-        else:
-            node = Op("^", (node, Num(2 if token == "²" else 3)))
-    return node
-
-
-_POSTFIX = frozenset({"^", "!", "°", "%", "²", "³"})
-
-
-def _raised(c: Cursor, base: Node) -> Node:
-    if c.peek() == "°" or (c.peek() == "{" and c.peek(1) == "°" and c.peek(2) == "}"):
-        c.i += 1 if c.peek() == "°" else 3
-        return _degrees(c, base)
-    if c.peek() in ("'", "*") or (c.peek() == "{" and c.peek(1) == "'"):
-        raise Unreadable("a mark in an exponent")
-    if isinstance(base, (Group, Matrix)) and _is_transpose(c):
-        return _transposed(base)
-    if c.peek() in ("o", "O") or (c.peek() == "{" and c.peek(1) in ("o", "O") and c.peek(2) == "}"):
-        c.i += 1 if c.peek() != "{" else 3  # `30^o`
-        return _degrees(c, base)
-    exponent = argument(c, whole=True)
-    if isinstance(base, Op) and base.op == "fn" and isinstance(exponent, Num):
-        return base
-    return Op("^", (base, exponent))
-
-
-def _is_transpose(c: Cursor) -> bool:
-    if c.peek() in ("T", "\\top"):
-        c.i += 1
-        return True
-    if c.peek() == "{" and c.peek(1) in ("T", "\\top") and c.peek(2) == "}":
-        c.i += 3
-        return True
-    return False
-
-
-def _transposed(base: Group | Matrix) -> Node:
-    if isinstance(base, Group):
-        return Matrix(tuple((n,) for n in base.items))
-    return Matrix(tuple(zip(*base.rows, strict=True)))
-
-
-_TEMPERATURES = {
-    "C": "°C",
-    "F": "°F",
-    "K": "K",
-    "Celsius": "°C",
-    "Fahrenheit": "°F",
-    "celsius": "°C",
-    "fahrenheit": "°F",
-}
-
-
-def _degrees(c: Cursor, node: Node) -> Node:
-    """Degrees, with minutes and seconds; or a temperature."""
-    scale = _TEMPERATURES.get(c.peek(), "")
-    if scale and (len(c.peek()) > 1 or c.peek(1) in (*CLOSERS, *SEPARATORS, ".")):
-        c.i += 1
-        return Quantity(node, (scale,))
-    if c.peek() in ("N", "S", "E", "W") and c.peek(1) in (*CLOSERS, *SEPARATORS):
-        return Quantity(Op("deg", (node,)), (c.take(),))  # `60° N`
-    if c.peek()[:1].isdecimal() and c.peek(1) == "'":
-        node = Op("+", (node, Op("/", (Num(int(c.take())), Num(60)))))
-        c.i += 1
-    return Op("deg", (node,))
 
 
 GRAMMAR = Grammar(sequence, relation, total, product, power, atoms.atom, starts_factor)

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from assay.contract import Contract
 from assay.errors import ConfigError
-from assay.math.compare import unwrap
+from assay.math.forms import unwrap
 from assay.math.grade import Grade, grade_answer, stated_answer
 from assay.math.reading import Reading
 from assay.math.relations import value_of
@@ -39,12 +39,20 @@ def gold_answers(truth: Any) -> tuple[str, ...]:
         return (answer,) if answer else ()
     if isinstance(truth, Mapping):
         row = cast("Mapping[str, Any]", truth)
-        if "messages" not in row and "response" not in row and row.get("ground_truth") is not None:
-            return gold_answers(row["ground_truth"])
+        if "messages" not in row and "response" not in row:
+            named = next((row[name] for name in _GOLD_NAMES if row.get(name) is not None), None)
+            if named is not None:
+                return gold_answers(named)
         return gold_answers(Trajectory.of(row).response)
     if isinstance(truth, list | tuple):
         return tuple(answer for item in cast("Sequence[Any]", truth) for answer in gold_answers(item))
-    return (str(truth),)
+    if isinstance(truth, bytes):
+        return gold_answers(truth.decode("utf-8", "replace"))
+    return () if truth != truth else (str(truth),)  # not a number
+
+
+_GOLD_NAMES = ("ground_truth", "answer", "final_answer", "solution", "target")
+"""What a row calls its ground truth, the surest name first."""
 
 
 def _unreadable(golds: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ _COURTESY = re.compile(
 _CHOSEN = re.compile(
     r"\b(?:is|be|choose|select|pick|chose|[Hh]ence|[Tt]hus|[Tt]herefore|[Ss]o)\s*,?\s+(?:option\s+|choice\s+)?\(?([A-J])\)?\s*\.?$"
     r"|(?<![\w'])\(?([A-J])\)?\s+(?:is|must\s+be)\s+(?:the\s+)?(?:correct|right|best|answer)\b"
+    r"|[.!?:]\s+\(?([A-J])\)?\s*\.?$"
 )
 _END_OF_PROOF = re.compile(r"\s*\\(?:blacksquare|square|qed|Box)\s*")
 _SUBORDINATE = re.compile(
@@ -93,7 +94,7 @@ def _choice(line: str) -> str:
     chosen = _CHOSEN.search(line)
     if not chosen:
         return ""
-    k = 1 if chosen.group(1) else 2
+    k = chosen.lastindex or 0
     return "" if denied(line, chosen.start(k), chosen.end(k)) else chosen.group(k)
 
 
