@@ -4,7 +4,7 @@ In a page, blocks run in order and share their names, in an empty folder that ho
 whose first line is `# name.py` (or .yaml, .jsonl) is also written to that file; a YAML file with terms must load. In a
 ```console block each line that starts with `$ assay` or `$ python` is run, and must end with 0 or 1 (1: some rows were
 not scored). A ```bash block is for what cannot be run here (a cluster, a hosted model): each `assay` line in it must be
-a command, with options, that there is. `<!-- needs: trl torch -->` before a block skips it where one of them is absent.
+a command, with options, that there is. JSON is one value a line. `<!-- needs: trl torch -->` before a block skips it where one of them is absent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import json
 import os
 import pkgutil
 import re
@@ -19,6 +20,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 import types
 from pathlib import Path
 
@@ -36,7 +38,10 @@ PAGES = sorted(
         *(p for p in ROOT.glob("docs/**/*.md") if not {"reference", "_site"} & set(p.relative_to(ROOT).parts)),
     ]
 )
-BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>[\w ]+) -->\s*)?^```(?P<kind>\w+)\n(?P<code>.*?)^```", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:<!-- needs: (?P<needs>[\w ]+) -->\s*)?^(?P<indent> *)```(?P<kind>\w+)\n(?P<code>.*?)^(?P=indent)```",
+    re.M | re.S,
+)
 COMMANDS = {}
 for _name, _where in main.COMMANDS.items():
     _module, _, _function = _where.partition(":")
@@ -56,7 +61,7 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
     names = vars(module)
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
-        kind, code = block["kind"], block["code"]
+        kind, code = block["kind"], textwrap.dedent(block["code"])
         absent = [n for n in (block["needs"] or "").split() if importlib.util.find_spec(n) is None]
         if absent:
             continue
@@ -71,6 +76,9 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch):
             run_console(code)
         elif kind == "bash":
             check_commands(code)
+        elif kind == "json":
+            _ = [json.loads(line) for line in code.splitlines()]
+    check_commands("\n".join(re.findall(r"^    (assay .*)", BLOCK.sub("", text), re.M)))
 
 
 def run_console(code: str) -> None:
