@@ -62,3 +62,28 @@ def test_a_row_that_is_among_the_best_is_not_among_the_worst_as_well(tmp_path):
     done = assay("score", rows, "-r", "format")
     assert "Best" in done.stdout
     assert "Worst" not in done.stdout
+
+
+def test_a_file_or_folder_that_is_not_ours_is_one_line(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"prompt": "a", "response": "b"}\n')
+    (tmp_path / "file").write_text("")
+    for words in (
+        ("score", rows, "-r", "format", "-o", tmp_path / "file" / "out.jsonl"),  # its folder is a file
+        ("score", tmp_path / "file" / "rows.jsonl", "-r", "format"),
+    ):
+        done = assay(*words)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_reward_that_is_always_the_same_is_at_one_end_and_not_at_both(tmp_path):
+    pytest.importorskip("polars", reason="the extra 'report' is not installed")
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "a", "response": "b"}\n' * 4)
+    for value, end in (("0.0", "100.0% dead, 0.0% saturated"), ("1.0", "0.0% dead, 100.0% saturated")):
+        (tmp_path / "mine.py").write_text(f"def f(response):\n    return {value}\n")
+        assert assay("score", "rows.jsonl", "-r", "mine.py:f", "-o", f"{value}.jsonl", cwd=tmp_path).returncode == 0
+        done = assay("inspect", f"{value}.jsonl", cwd=tmp_path)
+        assert end in done.stdout, done.stdout + done.stderr
+        assert "nothing to learn" in " ".join(done.stdout.split())

@@ -61,6 +61,8 @@ def groups(table: Table, correctness: str | None = None) -> Groups:
     mean, variance = moments(table.group, table.reward, len(counts))
     floor, ceiling = (float(low.min()), float(high[counts > 0].max())) if counts.any() else (0.0, 0.0)
     dead, saturated = flat & (high <= floor + FLAT), flat & (low >= ceiling - FLAT)
+    if ceiling - floor <= FLAT:  # one number everywhere is the lowest and the highest: by its sign it is one of them
+        dead, saturated = (flat & (ceiling <= 0), flat & (ceiling > 0))
     passed, passing = _passed(table, correctness)
     known = mean[counts > 0]
     return Groups(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assay.analyze.attribution import Attribution
-from assay.analyze.groups import Groups, guess_correctness
+from assay.analyze.groups import FLAT, Groups, guess_correctness
 from assay.analyze.hacking import Finding, Severity
 from assay.analyze.nearby import clusters
 from assay.analyze.stats import StepPoint, compact, mean_of, strata
@@ -59,6 +59,12 @@ def _signal(table: Table, groups: Groups) -> Iterator[Finding]:
             f"{groups.flat:.0%} of the groups have no signal (all rewards equal): {groups.dead_share:.0%} at the "
             f"lowest reward, {groups.saturated_share:.0%} at the highest. Their tokens are generated for nothing"
         )
+        known = table.reward[table.scored]
+        if known.max() - known.min() <= FLAT:
+            says = (
+                f"every row has the reward {known[0]:g}: there is nothing to learn. Look at what was extracted from "
+                f"these rows, and at the gold beside it"
+            )
         rows = np.array([p.rows[0] for p in (*groups.dead, *groups.saturated) if p.rows], dtype=int)
         yield _finding("no_signal", severity, says, table, rows)
 

@@ -68,6 +68,11 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away (| head); there is nobody to tell
         sys.exit(0)
+    except OSError as error:  # a folder that is not ours, a full disk: the system's own words say it
+        if debug or not error.filename:
+            raise
+        print(f"assay: {error.filename}: {error.strerror}. (--debug shows where)", file=sys.stderr)
+        sys.exit(2)
     except AssayError as error:
         if debug:
             traceback.print_exc()
