@@ -190,6 +190,16 @@ def test_swift():
     assert [len(r.messages) for r in rows] == [3, 3]
 
 
+def test_swift_awaits_a_reward_that_waits():
+    async def judged(response):
+        await asyncio.sleep(0)
+        return None if response == "?" else float(len(response))
+
+    made = swift.orm(judged, unscored=-1.0)()
+    assert asyncio.iscoroutinefunction(made.__call__), "by this ms-swift knows an AsyncORM"
+    assert asyncio.run(made(["a", "bb", "?"])) == [1.0, 2.0, -1.0]
+
+
 def test_swift_keeps_groups():
     prompts = [[{"role": "user", "content": q}] for q in ("p", "p", "q", "q")]
     assert swift.orm(best)()(["a", "bb", "ccc", "c"], messages=prompts) == [0.0, 1.0, 1.0, 0.0]

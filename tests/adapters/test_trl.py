@@ -285,6 +285,9 @@ def size_of_group(group):
 funcs, _ = reward_funcs(size_of_group, num_generations=4)
 mine = [["a", "b", "c"], ["d", "e", "f", "g", "h"]][rank]
 print(json.dumps(funcs[0](prompts=["p"] * len(mine), completions=mine)))
+from assay.adapters import swift
+asked = [[{"role": "user", "content": "p"}]] * len(mine)
+assert swift.orm(size_of_group)()(mine, messages=asked) == [8.0] * len(mine), "ms-swift splits groups too"
 from assay.errors import ConfigError
 from assay.reward import FunctionReward
 try:

@@ -5,17 +5,21 @@
     from assay.adapters.swift import orm
     orms["math"] = orm(MathReward(), unscored=0.0)
 
-The class is what ms-swift makes an instance of. A row that is not scored is None, which leaves it out of this
-function's statistics; where no function scores a row, ms-swift takes the sum for 0, so `unscored` names the number.
+The class is what ms-swift makes an instance of; for a reward that waits (a judge) its call is async, and ms-swift runs
+it beside others. A group that is split over ranks is put together. A row that is not scored is None, which leaves it
+out of this function's statistics; where no function scores a row, ms-swift takes the sum for 0, so `unscored` names the
+number.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from assay.adapters.lower import columns_of, stand_in
-from assay.engine import needs_groups, score
+from assay.adapters.ranks import whole_groups
+from assay.engine import needs_groups, needs_loop, score
 from assay.reward import RewardFunction, as_reward
 from assay.types import Trajectory
 
@@ -29,12 +33,27 @@ def orm(reward: Any, *, unscored: float | None = None) -> type:
         def __init__(self, args: Any = None, **_: Any) -> None:
             self.args = args
 
-        def __call__(self, completions: Sequence[str], **columns: Any) -> list[float | None]:
-            outputs = score(reward, rows(reward, completions, columns), step=_step(columns))
-            return [instead if output.reward is None else output.reward for output in outputs]
+        def __call__(self, completions: Sequence[str], **columns: Any) -> Any:
+            return scored(*_whole(reward, rows(reward, completions, columns)), _step(columns))
 
-    AssayORM.__name__ = AssayORM.__qualname__ = reward.__name__
-    return AssayORM
+    class AssayAsyncORM(AssayORM):
+        async def __call__(self, completions: Sequence[str], **columns: Any) -> Any:
+            whole, mine = _whole(reward, rows(reward, completions, columns))
+            return await asyncio.to_thread(scored, whole, mine, _step(columns))
+
+    def scored(whole: list[Trajectory], mine: slice, step: int | None) -> list[float | None]:
+        outputs = score(reward, whole, step=step)[mine]
+        return [instead if output.reward is None else output.reward for output in outputs]
+
+    made = AssayAsyncORM if needs_loop(reward) else AssayORM
+    made.__name__ = made.__qualname__ = reward.__name__
+    return made
+
+
+def _whole(reward: RewardFunction, own: list[Trajectory]) -> tuple[list[Trajectory], slice]:
+    if not needs_groups(reward):
+        return own, slice(0, len(own))
+    return whole_groups(own, [row.group for row in own], None)
 
 
 def rows(reward: RewardFunction, completions: Sequence[str], columns: dict[str, Any]) -> list[Trajectory]:

@@ -1,5 +1,7 @@
 """ms-swift: its own GRPO code computes the rewards with the adapted class from `orms`."""
 
+import asyncio
+
 import torch
 from common import EXPECTED, RESPONSES, longest, reward
 from swift.rewards import orms
@@ -37,5 +39,14 @@ assert torch.isnan(lowered("toy", samples(truth=None))).all()
 assert (lowered("filled", samples(truth=None)) == -1.0).all()
 two_groups = samples(responses=("a", "bb", "cc", "a", "b", "c"))
 assert lowered("longest", two_groups).tolist() == [0, 1, 1, 1, 1, 1]
+
+
+async def judged(response):
+    await asyncio.sleep(0.01)
+    return EXPECTED[RESPONSES.index(response)]
+
+
+orms["judge"] = orm(judged)
+assert torch.allclose(lowered("judge", samples()), torch.tensor(EXPECTED)), "an AsyncORM"
 assert orms["toy"].__name__ != orms["filled"].__name__
 print("ran: its GRPO's compute_rewards_per_func")
