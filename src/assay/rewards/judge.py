@@ -96,7 +96,7 @@ class LLMJudge(RewardFunction):
         if self.judge.offers:
             record["offers"] = dict(self.judge.offers)
         value = weighted(rubric, {q.name: answer.value(q.name) for q in questions}) if rubric else answer.value("score")
-        return RewardOutput(value, metadata={"judge": {**record, **self._explained(answer, rubric)}})
+        return RewardOutput(value, metadata={"judge": {**self._explained(answer, rubric), **record}})
 
     def _rubric_for(self, trajectory: Trajectory) -> list[tuple[Criterion, Question]]:
         if not self.rubric_column:
@@ -109,20 +109,19 @@ class LLMJudge(RewardFunction):
         return rubric_of(own)
 
     def _unscorable(self, error: Unscorable, record: dict[str, Any]) -> RewardOutput:
-        record = {**record, "unscorable": str(error)}
+        record = {"unscorable": str(error), **record}
         if self.on_unscorable == "unscored":
             return RewardOutput.failed(Outcome.GRADER_ERROR, str(error), judge=record)
         return RewardOutput(0.0, metadata={"judge": record}, outcome=error.outcome, error=f"lowest score: {error}")
 
     def _explained(self, answer: Answer, rubric: list[tuple[Criterion, Question]]) -> dict[str, Any]:
-        shown = answer.as_dict()
         if rubric:
-            shown["rubric"] = {q.name: {"criterion": c.text, "weight": c.weight} for c, q in rubric}
-        else:
-            low, high = int(self.question.labels[0]), int(self.question.labels[-1])
-            shown["score"] = low + answer.value("score") * (high - low)
-            shown["scale"] = [low, high]
-        return shown
+            criteria = {q.name: {"criterion": c.text, "weight": c.weight} for c, q in rubric}
+            return {**answer.as_dict(), "rubric": criteria}
+        low, high = int(self.question.labels[0]), int(self.question.labels[-1])
+        score = low + answer.value("score") * (high - low)  # what a person looks for stands first
+        reason = {"reason": answer.verdicts["score"].reason} if answer.verdicts["score"].reason else {}
+        return {"score": score, "scale": [low, high], **reason, **answer.as_dict()}
 
 
 def _listed(rubric: list[tuple[Criterion, Question]]) -> str:
