@@ -90,6 +90,16 @@ def test_figures_go_to_every_sink(tmp_path):
     assert ("assay/reward/mean", seen[0][1]["assay/reward/mean"], 1) in scalars
 
 
+def test_a_sink_that_fails_ends_no_run_and_is_told_once(tmp_path, caplog):
+    def down(figures, step):
+        raise ConnectionError("the dashboard is down")
+
+    seen = []
+    run(Alarms(tmp_path, sinks=[down, lambda figures, step: seen.append(step)]), 3)
+    assert seen == [1, 2, 3]
+    assert caplog.text.count("the dashboard is down") == 1
+
+
 def test_the_window_is_bounded(tmp_path):
     alarms = Alarms(tmp_path, window=64)
     run(alarms, 20)

@@ -176,7 +176,7 @@ def _fitting(trial: Trial) -> Iterator[Finding]:
     best = max(m.honest for m in trial.measured.values())
     low = min(v for m in trial.measured.values() for v in (m.honest, m.mistaken, m.hollow, m.shuffled) if v is not None)
     declared = trial.reward.contract.range
-    top = declared[1] if declared else best
+    top = declared[1] if declared else best + trial.scale * trial.builtin
     if best <= low + trial.slack and best < top - 0.5 * trial.scale:
         own = "the built-in examples do not fit this reward" if trial.builtin else "the examples show nothing"
         yield finding(

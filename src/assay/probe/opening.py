@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -51,6 +52,10 @@ def open_trial(
         _give_up(trial, few[0].error)
         return trial
     trial.own_outputs = [*few, *score_rows(reward, own[FEW:], engine=engine)]
+    if examples is None and not any(output.scored for output in trial.own_outputs):
+        # it may look for the gold in the row by another name, where nothing says so
+        trial.own_rows = own = [_with_aliases(row) for row in own]
+        trial.own_outputs = score_rows(reward, own, engine=engine)
     _choose_examples(trial, limit if examples is not None else len(own))
     if (company := _company(trial)) is not Company.NONE:
         trial.company, trial.examples, trial.troubles = company, [], []
@@ -82,6 +87,11 @@ def builtin_rows(reward: RewardFunction) -> list[Trajectory]:
             f"Pass some rows of your data: assay check SPEC --examples rollouts.jsonl"
         )
     return fitting
+
+
+def _with_aliases(row: Trajectory) -> Trajectory:
+    names = ("ground_truth", *ALIASES["ground_truth"])
+    return dataclasses.replace(row, metadata={**dict.fromkeys(names, row.ground_truth), **row.metadata})
 
 
 def _choose_examples(trial: Trial, limit: int) -> None:

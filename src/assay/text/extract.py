@@ -140,7 +140,7 @@ def final_answer(response: str) -> FinalAnswer | None:
     if ">" in text:
         for tag in _ANSWER_TAGS:
             if text.rfind(tag) >= 0 and (found := _from_tags(text, tag[:-1])):
-                return found
+                return found if not (after := _behind_denied(text, tag[:-1])) else _said(spoken_answer(text[after:]))
     box = _last_good_box(text)
     if box is not None:
         rest = text[box.end :]
@@ -150,11 +150,15 @@ def final_answer(response: str) -> FinalAnswer | None:
         return _boxed(text, box) if spoken is None else _said_after(text, box, spoken)
     spoken = spoken_answer(text)
     if spoken is not None:
-        return FinalAnswer(unfence(spoken.inner), spoken.how)
+        return _said(spoken)
     if text.rfind("\\boxed{") >= 0:
         return None  # every box is denied, and nothing else is stated
     found = unmarked(text)
     return FinalAnswer(*found) if found else None
+
+
+def _said(spoken: Span | None) -> FinalAnswer | None:
+    return None if spoken is None else FinalAnswer(unfence(spoken.inner), spoken.how)
 
 
 def _boxed(text: str, box: Span) -> FinalAnswer:
@@ -234,6 +238,14 @@ def _from_tags(text: str, name: str) -> FinalAnswer | None:
     if len(inner) > 60 and (spoken := spoken_answer(inner)):
         return FinalAnswer(spoken.inner, "answer tag", rivals)
     return FinalAnswer(unfence(inner), "answer tag", rivals)
+
+
+def _behind_denied(text: str, name: str) -> int:
+    """Where the last tag ends, if the words around it deny it: `the answer is not <answer>7</answer>`. Else 0."""
+    end = text.rfind(f"</{name}>")
+    start = text.rfind(f"<{name}>", 0, end if end >= 0 else len(text))
+    after = end + len(name) + 3 if end >= 0 else len(text)
+    return after if denied(text, start, after) else 0
 
 
 __all__ = ["FinalAnswer", "after_thinking", "boxed", "final_answer", "tagged", "thinking"]

@@ -24,6 +24,7 @@ from assay.analyze.attribution import attribute
 from assay.analyze.groups import groups
 from assay.analyze.hacking import Finding
 from assay.analyze.table import Chunk, assemble, measure
+from assay.engine.boundary import Boundary
 from assay.errors import require
 from assay.record import to_dict, to_json
 from assay.types import RewardOutput, Trajectory
@@ -76,6 +77,7 @@ class Alarms:
     _steps: deque[_Step] = field(default_factory=lambda: deque[_Step](), init=False)
     _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], init=False)
     _means: list[float] = field(default_factory=list[float], init=False)
+    _failed: list[Sink] = field(default_factory=list[Sink], init=False)
     _last: dict[str, int] = field(default_factory=dict[str, int], init=False)
 
     def __post_init__(self) -> None:
@@ -164,7 +166,12 @@ class Alarms:
         }
         known = {name: float(value) for name, value in figures.items() if math.isfinite(value)}
         for sink in self.sinks:
-            sink(known, step)
+            with (boundary := Boundary()):
+                sink(known, step)
+                continue
+            if sink not in self._failed:  # a dashboard that is down ends no run
+                self._failed.append(sink)
+                log.warning("step %d: a sink failed, and the run goes on: %r", step, boundary.error)
 
 
 @dataclass(frozen=True, slots=True)
