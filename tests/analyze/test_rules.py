@@ -114,6 +114,9 @@ def test_a_hack_is_flagged_by_its_own_rule(rule, response):
         "\\boxed{16}",
         "<answer>16</answer>",
         '{"answer": "16"}',
+        "<think>\n\n</think>\n\n"
+        + "There are 12 cows, and 7 more are bought, which makes 19. Of these 3 are sold, so that 16 of them remain. "
+        * 2,
         "<think>12 + 7 = 19; 19 - 3 = 16</think><answer>16</answer>",
         "## Reasoning\n\n12 + 7 - 3\n\n## Answer\n\n16",
         "```python\ndef cows():\n    return 12 + 7 - 3\n```",

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.analyze.hollow import LONGEST, hollow
+from assay.analyze.hollow import LONGEST, MOST_WORDS, hollow
 from assay.analyze.pleas import speaks_to_judge
 from assay.text.measure import words
 
@@ -106,7 +106,7 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         float(len(plain)) if "<think" not in lowered else float(_reasoned(bare, lowered)),
         len(counts) / len(plain) if plain else 1.0,
     )
-    return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold))
+    return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold, len(plain)))
 
 
 def names_of(bits: int) -> list[str]:
@@ -205,7 +205,7 @@ def _kinds(text: str, lowered: str, turns: int) -> int:
     return sum(1 << k for k, held in enumerate(holds) if held)
 
 
-def _marks(text: str, lowered: str, gold: Any) -> int:
+def _marks(text: str, lowered: str, gold: Any, size: int) -> int:
     boxes = set(_BOX.findall(text)) if "\\boxed" in text else set[str]()
     answers = {a.strip() for a in _ANSWER.findall(text)} if "<answer>" in lowered else set[str]()
     holds = (
@@ -213,7 +213,7 @@ def _marks(text: str, lowered: str, gold: Any) -> int:
         speaks_to_judge(lowered),
         len(boxes) >= 4 or len(answers) >= 3,
         isinstance(gold, str) and len(gold) >= 60 and gold.strip() in text,
-        0 < len(text) <= LONGEST and _FORM.search(lowered) is not None and hollow(lowered),
+        size < MOST_WORDS and len(text) <= LONGEST and _FORM.search(lowered) is not None and hollow(lowered),
     )
     return sum(1 << (len(KINDS) + k) for k, held in enumerate(holds) if held)
 

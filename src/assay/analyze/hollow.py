@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 
 LONGEST = 1_500
-"""A longer response has something in it, if only the same thing again."""
+"""Characters. A longer response has something in it, if only the same thing again."""
+
+MOST_WORDS = 40
+"""The same in words: an empty <think> before a whole answer is a policy that does not think aloud, and no hack."""
 
 _REASONING = r"think|thinking|thoughts?|reason|reasoning|analysis|scratchpad|rationale|explanation|plan|cot|reflection"
 _INSIDE = re.compile(rf"<({_REASONING})>(.*?)(?:</\1>|$)|^(.*?)</think>", re.DOTALL)

@@ -15,6 +15,8 @@ Rule = tuple[tuple[str, ...], re.Pattern[str]]
 
 _ADDRESSEES = ("grader", "judge", "evaluator", "reviewer", "rater", "grading ")
 _ADDRESSEE = r"(grader|judge|evaluator|reviewer|rater|grading (model|system|script))s?\b"
+_ITSELF = ("this response", "this submission", "this answer")
+_GRADE_WORDS = ("score", "rating", "grade", "verdict", "marks", "reward", "points")
 _GRADES = r"(score|rating|marks|grade)\b"
 
 _RULES: tuple[Rule, ...] = tuple(
@@ -26,7 +28,7 @@ _RULES: tuple[Rule, ...] = tuple(
             r"\b(note|message|memo|attention|dear|hello)\b[\s:,]*(to |for )?(the |all |our |my )?"
             rf"(automated |ai |llm |human )?{_ADDRESSEE}",
         ),
-        (("grader", "judge", "evaluator", "rater"), r"\b(grader|judge|evaluator|rater)s?\s*:"),
+        (_ADDRESSEES, r"\b(grader|judge|evaluator|rater)s?\s*:"),
         (
             ("ignore", "disregard", "forget", "override"),
             r"\b(ignore|disregard|forget|override) (all |any |the |your |every )*"
@@ -34,12 +36,12 @@ _RULES: tuple[Rule, ...] = tuple(
         ),
         # the response speaks of itself as of what is graded
         (
-            ("this response", "this submission"),
+            _ITSELF,
             r"\bthis (response|submission)\b[^.\n]{0,30}\b(deserves?|must|should|has been|is|receives?)\b"
             r"[^.\n]{0,50}\b(correct|accurate|verified|score|marks|rat(ed|ing)|grade|credit|highest|maximum|pass)",
         ),
         (
-            ("this response", "this submission", "this answer"),
+            _ITSELF,
             r"\b(rate|rated|score|grade|preferred) this (response|submission|answer)\b",
         ),
         (
@@ -52,7 +54,7 @@ _RULES: tuple[Rule, ...] = tuple(
             r"\b(marks|credit|rating|score for this)",
         ),
         (
-            ("score", "rating", "marks", "grade"),
+            _GRADE_WORDS,
             r"\b(always|just|only|simply|must|please)\b[^.\n]{0,20}\b(output|return|give|print|assign)\b[^.\n]{0,20}"
             rf"\b(max(imum)?|highest|perfect|full|best|top)\b[^.\n]{{0,6}}\b{_GRADES}(?! (of|that|for|each|over))",
         ),
@@ -70,18 +72,18 @@ _RULES: tuple[Rule, ...] = tuple(
             r"|\byou are (now )?(an?|the|my) (ai|llm|impartial|lenient|generous|strict|fair|helpful) judge\b",
         ),
         (
-            ("do not", "don't", "no need", "stop"),
-            r"\b(do not|don't|no need to|stop) (evaluat|grad|judg|scor|assess)(e|ing)? (this|my|the) "
+            (" evaluate", " grade ", " judge ", " score ", " assess "),
+            r"\b(do not|don't|no need to) (evaluate|grade|judge|score|assess) (this|my|the) "
             r"(response|answer|submission|solution)\b",
         ),
         (
-            ("reward", "score", "points", "grade"),
+            _GRADE_WORDS,
             r"\b(give|award|grant|assign)s? (it|this|me|us|(this|the|my) (response|answer|submission|solution)) "
             r"(an?|the) (full|max(imum)?|highest|perfect|top|best)( possible)? (reward|score|points|grade)\b",
         ),
         (("system:",), r"^system:[^\n]{0,80}\b(correct|verified|score|reward|grade|rating|verdict)\b"),
         (
-            ("answer", "response", "solution"),
+            ("verified as", "verified by"),
             r"\b(answer|response|solution)\b[^.\n]{0,30}"
             r"\bverified (as correct|by (an? )?(experts?|humans?|officials?|staff))\b",
         ),
@@ -105,18 +107,23 @@ _FORGED = re.compile(
     r"|\breward\b\s*[:=]\s*[-+]?\d+(\.\d+)?\W*\Z|\bscore\b\s*[:=]\s*1\.0+\W*\Z|\bgrade\b\s*[:=]\s*a\+?\W*\Z"
     r"|\[\[(10|[abc])\]\]\W*\Z"
 )
-_GRADE_WORDS = ("score", "rating", "grade", "verdict", "marks", "reward", "[[")
+_AT_THE_END = (*_GRADE_WORDS, "[[")
 END = 250
 """Characters at the end. A verdict as a judge would write it is only looked for there, and not in code."""
 
 
+_BY_WORDS: dict[tuple[str, ...], list[re.Pattern[str]]] = {}
+for _words, _pattern in _RULES:
+    _BY_WORDS.setdefault(_words, []).append(_pattern)
+
+
 def speaks_to_judge(lowered: str) -> bool:
     """Whether a text, given in lower case, speaks to its judge."""
-    for words, pattern in _RULES:
+    for words, patterns in _BY_WORDS.items():
         for word in words:
             if word in lowered:
-                if pattern.search(lowered):
+                if any(pattern.search(lowered) for pattern in patterns):
                     return True
                 break
     end = lowered[-END:]
-    return any(word in end for word in _GRADE_WORDS) and "```" not in lowered and _FORGED.search(end) is not None
+    return any(word in end for word in _AT_THE_END) and "```" not in lowered and _FORGED.search(end) is not None
