@@ -134,7 +134,7 @@ def test_turns_are_a_timeline(visit, tmp_path):
     page.keyboard.press("Enter")
     page.wait_for_selector(".turn")
     assert page.locator(".turn > b").all_inner_texts() == ["user", "assistant", "tool", "assistant"]
-    assert page.locator(".tool:not(.turn)").inner_text() == 'look(city="Oslo", days=2)'
+    assert page.locator(".call").inner_text() == 'look(city="Oslo", days=2)'
     assert page.locator(".turn .tag").all_inner_texts() == ["reward 0.25", "reward 0.75"]
     assert page.locator(".turn.tool details").count() == 1, "what a tool said at length is folded"
 

@@ -153,6 +153,20 @@ def test_a_run_that_grows_is_shown_as_it_grows(visit, serve, tmp_path):
     assert page.evaluate("Array.from(assay.table.get('reward'))") == pytest.approx([o.reward for o in outputs])
 
 
+def test_a_run_that_is_scored_anew_is_read_anew(visit, serve, tmp_path):
+    path = planted.write_run(tmp_path / "run.jsonl", planted.rows(10, seed=3))
+    viewer = serve(path)
+    page = visit(viewer.url)
+    until(page, "assay.head.study && assay.head.study.rows === 80")
+    planted.write_run(path, planted.rows(20, hacked=0.5, seed=4))
+    page.wait_for_event("load")  # it loads itself again
+    until(page, "globalThis.assay?.head.study && assay.head.study.rows === 160 && assay.table.rows === 160")
+    page.locator(".item").first.click()
+    page.wait_for_selector(".card .components")
+    wanted = [json.loads(line)["response"] for line in path.read_text().splitlines()]
+    assert [row["response"] for row in page.evaluate("assay.source.rows([0, 159])")] == [wanted[0], wanted[159]]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_columns_and_rows_over_http(serve, tmp_path, kind):
     made = planted.rows(20, seed=4)

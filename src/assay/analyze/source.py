@@ -72,9 +72,17 @@ class Source:
         """Whether the Run is still being written."""
         return not self.path.is_file()
 
+    def identity(self) -> int:
+        """A number that is another one once another file stands in this one's place; 0 while it is being written."""
+        return self.path.stat().st_ino if self.path.is_file() else 0
+
     def header(self) -> dict[str, Any]:
         """What the Run says of itself; of one that is still being written, what it said at its start."""
         return Run(self.path).header or stopped_header(self.path) or {}
+
+    def forget(self) -> None:
+        """Begin again: the file is another one."""
+        self.offsets, self.done = [], 0
 
     def left(self) -> int:
         """How much has not been measured yet: bytes of JSONL, of Parquet an estimate of them."""

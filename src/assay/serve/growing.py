@@ -44,6 +44,7 @@ class Growing:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
     _complete: bool = False
+    _file: int = 0
     _studied: int = 0
 
     @property
@@ -64,7 +65,13 @@ class Growing:
     def state(self) -> dict[str, Any]:
         """How far it is."""
         growing = self.source.growing or not self._complete
-        return {"rows": self.rows, "growing": growing, "studied": self._studied, "trouble": self.trouble}
+        return {
+            "rows": self.rows,
+            "growing": growing,
+            "studied": self._studied,
+            "trouble": self.trouble,
+            "file": self._file,
+        }
 
     def table(self, start: int = 0) -> Table:
         """The rows from `start` on, as columns."""
@@ -74,6 +81,7 @@ class Growing:
     def start(self) -> None:
         """Measure the first rows now, and the others in the background."""
         self._whole.header = self.source.header()
+        self._file = self.source.identity()
         for chunk in self.source.more(FIRST):
             self._whole.add(chunk)
             break
@@ -89,6 +97,7 @@ class Growing:
         studied_at = -AGAIN
         while not self._stop.is_set():
             try:
+                self._notice_another_file()
                 self._catch_up()
                 self._complete = True
                 due = time.monotonic() - studied_at > AGAIN or not self.source.growing
@@ -98,6 +107,16 @@ class Growing:
             except (AssayError, OSError) as error:  # a file that is being replaced: look again
                 self.trouble = str(error)
             self._stop.wait(0.5 if self.source.growing else 2.0)
+
+    def _notice_another_file(self) -> None:
+        """Scored anew under the same name: what was measured is of rows that are gone."""
+        now = self.source.identity()
+        if self._file and now and now != self._file:
+            with self._lock:
+                self.source.forget()
+                self._whole = Assembly(self.source.header())
+                self.found, self.flags, self._studied = None, {}, 0
+        self._file = now or self._file
 
     def _catch_up(self) -> None:
         left = self.source.left()

@@ -3,6 +3,8 @@
 const OWN = new Set(["reward", "outcome", "error", "seconds", "detail", "lineage", "key", "clipped"]);
 const MOST_CARDS = 64;
 
+const goldOf = (row) => row.ground_truth ?? row.solution ?? row.answer;
+
 class Detail {
   constructor(app) {
     this.app = app;
@@ -38,7 +40,7 @@ class Detail {
     const { app } = this, { told } = app, g = this.group, at = this.node.querySelector(".cards")?.scrollLeft ?? 0;
     const first = this.rows.find(Boolean);
     const asked = first ? promptOf(first) : app.table.titles[g];
-    const gold = first && (first.ground_truth ?? first.solution ?? first.answer);
+    const gold = first && goldOf(first);
     const spread = told.count[g] ? Math.sqrt(told.squares[g] / told.count[g]) : NaN;
     this.node.replaceChildren(
       el("div", { class: "top" },
@@ -56,12 +58,12 @@ class Detail {
       el("div", { class: "prompt" }, el("details", { open: (asked || "").length < 700 },
         el("summary", {}, "prompt"), el("pre", {}, shown(asked || "")))),
       gold === undefined || gold === null ? "" : el("div", { class: "gold" }, el("b", {}, "gold "), el("code", {}, shown(oneLine(textOf(gold))).slice(0, 600))),
-      el("div", { class: "cards" }, ...this.rows.map((row, k) => this.card(row, this.members[this.from + k], this.from + k, gold))),
+      el("div", { class: "cards" }, ...this.rows.map((row, k) => this.card(row, this.members[this.from + k], this.from + k))),
     );
     this.node.querySelector(".cards").scrollLeft = at;
     this.reach();
   }
-  card(row, i, k, gold) {
+  card(row, i, k) {
     const { app } = this, reward = app.reward[i], stored = app.table.get("reward")[i];
     const missing = Number.isNaN(reward);
     const head = el("div", { class: "head" },
@@ -79,7 +81,7 @@ class Detail {
         el("code", {}, `assay view ${app.head.path}`));
       return node;
     }
-    node.append(...this.scoring(row, gold), ...this.text(row), this.actions(row, i));
+    node.append(...this.scoring(row, goldOf(row)), ...this.text(row), this.actions(row, i));
     return node;
   }
   /** Extracted beside gold, then each component with its reasons. */

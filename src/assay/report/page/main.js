@@ -33,13 +33,15 @@ class App {
   }
   /** Rows that were scored meanwhile come in; what one looks at stays where it is. */
   async follow() {
-    let studied = 0;
+    let studied = 0, file = 0;
     for (;;) {
       const state = await this.source.state(studied).catch(() => null);
       if (!state) {
         this.toast("assay view is no longer running");
         return;
       }
+      if (file && state.file !== file) return location.reload(); // scored anew: these rows are gone
+      file = state.file;
       const begun = performance.now(), grown = state.rows > this.table.rows, fresh = state.studied !== studied;
       if (grown) {
         const { columns, titles } = await this.source.columns(this.table.rows, this.table.titles.length);

@@ -109,5 +109,5 @@ function toolCall(call) {
   try {
     text = Object.entries(typeof given === "string" ? JSON.parse(given) : given).map(([k, v]) => `${k}=${JSON.stringify(v)}`).join(", ");
   } catch { /* not JSON: it stands as it was said */ }
-  return el("pre", { class: "tool" }, el("b", {}, shown(String(name))), shown(`(${text})`));
+  return el("pre", { class: "call" }, el("b", {}, shown(String(name))), shown(`(${text})`));
 }
