@@ -151,7 +151,7 @@ def item(c: Cursor) -> Node:
 
 def relation(c: Cursor) -> Node:
     """A chain of equations or inequalities, or one side alone."""
-    if RELATIONS.get(c.t[c.i]) in ("=", "~"):
+    if RELATIONS.get(c.t[c.i]) in ("=", "~", "->"):
         c.i += 1  # `= 5`
     first = side(c)
     if c.t[c.i] not in RELATIONS:

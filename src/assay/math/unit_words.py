@@ -65,7 +65,9 @@ def _unit_to_the_end(c: Cursor) -> bool:
 _STOPS = frozenset(
     {",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"}
 )
-_DENIALS = frozenset({"not", "wrong", "incorrect", "never", "isn", "no", "false", "impossible"})
+_DENIALS = frozenset(
+    {"not", "wrong", "incorrect", "never", "isn", "no", "false", "impossible", "more", "less", "fewer", "than"}
+)
 
 
 def take_unit(c: Cursor) -> tuple[str, ...]:

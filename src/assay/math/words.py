@@ -37,7 +37,7 @@ def normal_words(text: str) -> str:
 
 _CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
 _LED_CHOICE = re.compile(
-    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$))(.*)$",
+    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$|,\s(?=[a-z]{3})|\s\((?=[A-Za-z]{3})))(.*)$",
     re.I | re.S,
 )
 _PARTS = re.compile(r"(?<!\w)\([a-jA-J]\)|(?:^|[\s,;])[a-j]\)")

@@ -215,7 +215,7 @@ def _last_good_box(text: str) -> Span | None:
 
 _LONGEST_UNCLOSED = 200
 """A tag that is never closed holds an answer where hardly anything follows, and else a response that was cut off."""
-_ANSWER_TAGS = ("answer>", "Answer>", "ANSWER>")
+_ANSWER_TAGS = ("answer>", "Answer>", "ANSWER>", "SOLUTION>")
 
 
 def _from_tags(text: str, name: str) -> FinalAnswer | None:

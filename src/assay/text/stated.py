@@ -54,9 +54,13 @@ _FILLER = re.compile(
     r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
 )
 _SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b")
+_BULLET = re.compile(r"[-•]\s+")
+_ASIDE = re.compile(r"(?<=[\d%])\s+\((?=[^()]*[a-z])[^()]*\s[^()]*\)$")
+"""`16 (4 squared)`"""
 _QUOTES = re.compile(r"^(?:\s|\\?[\"'“”`*_])+")
 _BECAUSE = re.compile(
-    r"[,\s]\s{0,4}\(?(?:i\.e\.|namely|equivalently|because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given"
+    r"[,\s]\s{0,4}\(?(?:i\.e\.|namely|or\s+(?:about|approximately|roughly)\b|equivalently"
+    r"|because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given"
     r"|after|assuming|based on).*$",
     re.I | re.S,
 )
@@ -65,7 +69,7 @@ _CONTRAST = re.compile(
 )
 """`13, not 12`: what the answer is contrasted with."""
 _COPULA = re.compile(r"(?:です|である|だ|입니다|이다|이에요|예요)$")
-FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
+FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
 
 def _statement(text: str, lead: re.Match[str]) -> Span | None:
@@ -74,6 +78,8 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     how = "####" if lead.group() == "####" else "stated"
     while i < len(text) and text[i] in " \t\n*_:\"'“`>":
         i += 1
+    bullet = _BULLET.match(text, i) if "\n" in text[lead.end() - 1 : i] else None
+    i = bullet.end() if bullet else i
     filler = _FILLER.match(text, i)
     while filler and filler.end() > i:
         i = filler.end()
@@ -93,6 +99,7 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
     phrase = _CONTRAST.sub("", phrase) if "not" in phrase or " of " in phrase or " than " in phrase else phrase
     phrase = _QUOTES.sub("", phrase).rstrip("*_`\"'“”\\").strip()
+    phrase = _ASIDE.sub("", phrase) if phrase[-1:] == ")" and phrase[:1].isdecimal() else phrase
     phrase = phrase if phrase.isascii() else _COPULA.sub("", phrase)
     return Span(lead.start(), i + (end.end() if end else len(rest)), phrase, how) if phrase else None
 

@@ -15,6 +15,10 @@ _NUMBER = re.compile(
 )
 _LETTERS_ELSEWHERE = re.compile(r"[^\x00-\u03ff\u2000-\u2bff\uff00-\uffef]")
 """Letters of scripts in which formulas are not written: a sentence has many of them."""
+_ASIDE = re.compile(r"\s*\((?:approximately|approx\.?|about|roughly|or|i\.e\.|≈)\s[^()\n]*\)\.?$", re.I)
+_LETTERED = re.compile(r"^\(?([A-J])[.):]\s", re.M)
+_COUNTED = re.compile(r"\d?\s[A-Za-z]")
+_COMPLEMENT = re.compile(r"\b(?:for|per|every|within|of\s+the)\s+$", re.I)
 _COURTESY = re.compile(
     r"\n\s*(?:i\s+)?(?:hope\s+(?:this|that|it)|let\s+me\s+know|feel\s+free|please\s+let|if\s+you\s+have\s+any|is\s+there\s+anything)\b[^\n]*\s*$",
     re.I,
@@ -31,7 +35,8 @@ _SUBORDINATE = re.compile(
 )
 """What a sentence adds behind its value: `-3, attained at x = 2`."""
 _SAID_TO_BE = re.compile(
-    r"^.*\b(?:is|are|equals|be|was)\s+(?!not\b)((?:[-+−√∛(\[{$\\.]|\d)[^\n]{0,60}?|\*\*[^*\n]{1,60}\*\*|[A-Z][a-z]+)\s*\.?$"
+    r"^.*\b(?:is|are|equals|be|was)\s+(?!not\b)((?:[-+−√∛(\[{$\\.]|\d)[^\n]{0,60}?|\*\*[^*\n]{1,60}\*\*|[A-Z][a-z]+"
+    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s*\.?$"
 )
 _HEDGE = re.compile(r"[,\s]\s*or\s+(?:maybe\s+|perhaps\s+|possibly\s+|even\s+)?$", re.I)
 _JSON = re.compile(
@@ -44,13 +49,19 @@ _CONNECTIVE = re.compile(
 _EQUATION = re.compile(r"[=≈]\s*([^=≈\n]{1,80}?)\s*(?:[.。，,;]?\s*)$")
 
 
+def _trimmed(text: str) -> str:
+    """The text without a closing line to the reader, and without an aside at its very end."""
+    if text.rfind("\n") >= 0 and (courtesy := _COURTESY.search(text, max(0, len(text) - 400))):
+        text = text[: courtesy.start()].rstrip()
+    return _ASIDE.sub("", text) if text.endswith((")", ").")) else text
+
+
 def unmarked(text: str) -> tuple[str, str] | None:
     """The last bold, the last formula, the last equation or the last number, in the last lines."""
     text = text.strip()
     if not text:
         return None
-    if text.rfind("\n") >= 0 and (courtesy := _COURTESY.search(text, max(0, len(text) - 400))):
-        text = text[: courtesy.start()].rstrip()
+    text = _trimmed(text)
     if text[-1:] == "}" and text[:1] == "{" and (entries := _JSON.findall(text[-TAIL:])):
         return (entries[-1].strip('"'), "stated")
     if len(text) <= 200 and "\n" not in text and (chosen := _choice(text)):
@@ -72,6 +83,9 @@ def unmarked(text: str) -> tuple[str, str] | None:
             inner = _inner(last)
             if inner.strip() and not denied(tail, last.start(), last.end()) and not _later_number(after):
                 return _fenced(tail, fences, inner)
+    lettered = _LETTERED.match(text)
+    if lettered and len(_LETTERED.findall(text)) == 1:
+        return (lettered.group(1), "choice")
     return _from_line(last_line, tail)
 
 
@@ -83,6 +97,8 @@ def _last_number(line: str) -> str:
         if line[m.end() : m.end() + 1] == "?" or denied(line, m.start(), m.end()) or doubted(line, m.start(), ""):
             continue
         said = m.group().strip()
+        if k and _COMPLEMENT.search(line, max(0, m.start() - 10), m.start()) and _COUNTED.match(line, m.end() - 1):
+            continue  # `$10 for 50 minutes`
         if k and _HEDGE.fullmatch(line, numbers[k - 1].end(), m.start()):
             said = f"{numbers[k - 1].group().strip()}, {said}"  # `99, or maybe 100`
         return said
