@@ -280,3 +280,14 @@ def test_workers_from_the_command_line(folder: Path) -> None:
     assert "first runs in 2 worker processes" in done.stderr
     assert "second: 29 grader_error" in done.stderr
     assert rows_of(folder / "here.jsonl") == rows_of(folder / "there.jsonl")
+
+
+def test_large_rows_come_in_small_chunks() -> None:
+    from assay.rollouts import CHUNK_CHARACTERS, chunks
+
+    rows = ({"prompt": str(i // 4), "response": "x" * (CHUNK_CHARACTERS // 20)} for i in range(60))
+    sizes = [len(chunk) for chunk in chunks(rows, 2048)]
+    assert sizes == [20, 20, 20]
+    assert [len(chunk) for chunk in chunks(({"prompt": str(i // 4), "response": "x"} for i in range(60)), 10)] == [
+        12, 12, 12, 12, 12,
+    ]  # fmt: skip

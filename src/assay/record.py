@@ -24,6 +24,8 @@ from assay.rollouts import Rollouts, Row
 from assay.types import Outcome, RewardOutput, Trajectory
 
 SCHEMA = 1
+ROW_GROUP = 1 << 26
+"""Bytes of the rows that go into one row group of a Parquet file."""
 OWN_COLUMNS = ("reward", "outcome", "error", "seconds", "lineage", "detail")
 
 
@@ -43,6 +45,8 @@ class RunWriter:
     done: int = 0
     """Rows that an earlier run has written."""
     _part: int = 0
+    _largest: int = 0
+    """Bytes of a row, in the part where rows are largest."""
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -113,6 +117,7 @@ class RunWriter:
             return
         polars = require("polars", "report", "writing Parquet")
         frame = polars.DataFrame([_flat(r) for r in records], infer_schema_length=None, strict=False)
+        self._largest = max(self._largest, int(frame.estimated_size()) // max(1, frame.height))
         temporary = part.with_suffix(".tmp")
         frame.write_parquet(temporary)
         os.replace(temporary, part)
@@ -141,8 +146,13 @@ class RunWriter:
         else:
             polars = require("polars", "report", "writing Parquet")
             frames = [polars.scan_parquet(part) for part in parts]
-            polars.concat(frames, how="diagonal_relaxed").sink_parquet(temporary)
+            whole = polars.concat(frames, how="diagonal_relaxed")
+            whole.sink_parquet(temporary, row_group_size=self._rows_together())
         os.replace(temporary, self.path)
+
+    def _rows_together(self) -> int:
+        """Rows of one row group: of large rows few, for whole groups are held in memory."""
+        return min(1 << 17, max(16, ROW_GROUP // max(1, self._largest)))
 
 
 @dataclass

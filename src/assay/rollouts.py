@@ -11,12 +11,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from assay.errors import InputError, did_you_mean, require
 from assay.types import Trajectory
 
 Row = dict[str, Any]
+
+CHUNK_CHARACTERS: Final = 1 << 26
+"""Characters of prompts and responses in one chunk."""
 
 
 @dataclass
@@ -101,17 +104,18 @@ class Rollouts:
 
 def chunks(rows: Iterable[Row], size: int | Callable[[], int]) -> Iterator[list[tuple[Row, Trajectory]]]:
     """Rows with their trajectories, about `size` at a time (asked anew for each chunk); groups' neighbours stay
-    together."""
+    together. Of rows that are large there are fewer, so that a chunk is not much more than `CHUNK_CHARACTERS`."""
     chunk: list[tuple[Row, Trajectory]] = []
     ask = size if callable(size) else lambda: size
-    most = ask()
+    most, held = ask(), 0
     for row in rows:
         t = Trajectory.of(row)
-        full = len(chunk) >= most and (len(chunk) >= 8 * most or t.group_id != chunk[-1][1].group_id)
-        if full:
+        full = max(len(chunk) / most, held / CHUNK_CHARACTERS)
+        if full >= 1 and (full >= 8 or t.group_id != chunk[-1][1].group_id):
             yield chunk
-            chunk, most = [], ask()
+            chunk, most, held = [], ask(), 0
         chunk.append((row, t))
+        held += len(t.prompt) + len(t.response)
     if chunk:
         yield chunk
 

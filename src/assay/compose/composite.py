@@ -245,6 +245,8 @@ def _term(value: Any, name: str) -> Term:
 def _policy(policy: Any) -> Policy:
     if isinstance(policy, int | float) and not isinstance(policy, bool) and math.isfinite(policy):
         return float(policy)
+    if policy in ("group_mean", {"impute": "group_mean"}):
+        return "impute"
     if policy in ("reweight", "skip", "drop_group", "impute"):
         return policy
     raise ConfigError(f"on_missing is 'reweight', 'skip', 'drop_group', 'impute' or a number; found {policy!r}.")
