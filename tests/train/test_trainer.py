@@ -10,6 +10,7 @@ import pytest
 from assay.compose import CompositeReward, Curriculum, Normalize
 from assay.errors import ConfigError, UnknownName
 from assay.reward import FunctionReward
+from assay.train import toy
 from assay.train.config import TrainConfig
 from assay.train.state import load_reward_state, save_reward_state, stateful
 from assay.train.statistics import Analysis, Moments, bars, columns, quartiles, shape
@@ -185,6 +186,30 @@ class TestShortRun:
         trainer.train()
         assert counts == [(3, 24)]
         assert again.children["n"].mean == pytest.approx(first.children["n"].mean)
+
+    @pytest.mark.parametrize("chat", [True, False])
+    def test_a_model_and_prompts_of_ones_own(self, trainer_class, tmp_path, chat):
+        tokenizer = toy.build_tokenizer()
+        tokenizer.chat_template = tokenizer.chat_template if chat else None
+        toy.build_model(tokenizer, 32, 1).save_pretrained(tmp_path / "model")
+        tokenizer.save_pretrained(tmp_path / "model")
+        rows = [json.dumps({"question": f"after {i}?", "solution": str(i + 1)}) + "\n" for i in range(4)]
+        (tmp_path / "prompts.jsonl").write_text("".join(rows))
+        config = self.config(tmp_path / "out", steps=1, measure_samples=8)
+        config["model"] = {"path": str(tmp_path / "model")}
+        config["data"] = {"path": str(tmp_path / "prompts.jsonl"), "rename": {"question": "prompt"}}
+        seen = []
+        trainer = trainer_class(config, lambda prompt, response, solution: float(prompt[6] < solution))
+        trainer.add_step_callback(lambda result: seen.extend(result.trajectories))
+        result = trainer.train()
+        assert (result.before, result.after) == (1.0, 1.0)
+        assert [bool(t.messages) for t in seen] == [chat] * 8
+        assert {t.prompt for t in seen} <= {f"after {i}?" for i in range(4)}
+
+    def test_a_model_that_is_not_there(self, trainer_class, tmp_path):
+        config = {**self.config(tmp_path), "model": {"path": str(tmp_path / "nowhere")}}
+        with pytest.raises(ConfigError, match="nowhere: no model could be loaded from there"):
+            trainer_class(config).train()
 
     def test_a_checkpoint_brings_the_curriculum_back(self, trainer_class, tmp_path):
         def easy(response):

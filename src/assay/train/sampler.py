@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.errors import InfraError, InputError, require
 from assay.loop import run
-from assay.types import Message, Tokens, Trajectory
+from assay.types import Message, Tokens, Trajectory, text_of
 
 
 @dataclass
@@ -143,10 +143,7 @@ class TransformersSampler:
 
     def _generate(self, prompts: Sequence[Sequence[Message]]) -> list[list[int]]:
         torch = require("torch", "train", "sampling from a model")
-        texts = [
-            self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
-            for messages in prompts
-        ]
+        texts = [self._text(messages) for messages in prompts]
         encoded = self.tokenizer(
             texts, return_tensors="pt", padding=True, padding_side="left", add_special_tokens=False
         )
@@ -164,6 +161,11 @@ class TransformersSampler:
             )
         self.model.train(training)
         return [self._until_end(row) for row in sampled[:, encoded["input_ids"].shape[1] :].tolist()]
+
+    def _text(self, messages: Sequence[Message]) -> str:
+        if getattr(self.tokenizer, "chat_template", None):
+            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        return "\n".join(text_of(message) for message in messages)  # a base model knows no turns
 
     def _until_end(self, ids: list[int]) -> list[int]:
         end = self.tokenizer.eos_token_id

@@ -24,7 +24,7 @@ from typing import Any
 
 from assay.adapters.trl import reward_funcs
 from assay.engine import score
-from assay.errors import InputError, UnknownName, require
+from assay.errors import ConfigError, InputError, UnknownName, require
 from assay.load import builtins, load_reward
 from assay.reward import RewardFunction
 from assay.rollouts import Rollouts
@@ -79,6 +79,7 @@ class Trainer:
         self.output_dir.mkdir(parents=True, exist_ok=True)
         rows = self._rows()
         self._build()
+        rows = [self._as_chat(row) for row in rows]
         before = self.measure(rows)
         trainer = self._trl(rows)
         with self.watch, warnings.catch_warnings():
@@ -117,16 +118,30 @@ class Trainer:
         rows = list(Rollouts(data.path, rename=data.rename, limit=data.limit))
         if not rows or "prompt" not in rows[0]:
             found = list(rows[0]) if rows else "no rows"
-            raise InputError(f"training needs rows with 'prompt' in {data.path}; found {found}. Rename: data.rename")
+            raise InputError(
+                f"training needs rows with 'prompt' in {data.path}; found {found}. Rename the one that holds it: "
+                f"+data.rename.NAME=prompt"
+            )
         return rows
+
+    def _as_chat(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A prompt that is plain text as a user's turn, where the model knows turns."""
+        if not isinstance(row["prompt"], str) or not getattr(self.tokenizer, "chat_template", None):
+            return row
+        return {**row, "prompt": [{"role": "user", "content": row["prompt"]}]}
 
     def _build(self) -> None:
         transformers = require("transformers", "train", "training")
         transformers.set_seed(self.config.seed)
         model = self.config.model
         if model.path is not None:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(model.path, padding_side="left")
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(model.path)
+            try:
+                self.tokenizer = transformers.AutoTokenizer.from_pretrained(model.path, padding_side="left")
+                self.model = transformers.AutoModelForCausalLM.from_pretrained(model.path)
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"model.path={model.path}: no model could be loaded from there: {error}") from error
+            if self.tokenizer.pad_token is None:
+                self.tokenizer.pad_token = self.tokenizer.eos_token
             return
         self.tokenizer = toy.build_tokenizer()
         self.model = toy.build_model(self.tokenizer, model.hidden, model.layers)
