@@ -4,6 +4,7 @@ import statistics
 
 import pytest
 
+import assay
 from assay import advantage as adv
 
 
@@ -145,3 +146,8 @@ def test_arrays_are_read():
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     rewards = numpy.array([1.0, 0.0, numpy.nan, 0.5], dtype="float32")
     assert adv.GRPOAdvantage()(rewards, num_generations=4) == adv.GRPOAdvantage()([1.0, 0.0, None, 0.5], 4)
+
+
+def test_outputs_are_rewards_too():
+    outputs = [assay.RewardOutput(1.0), assay.RewardOutput(None), assay.RewardOutput(0.0)]
+    assert assay.DrGRPOAdvantage()(outputs, num_generations=3) == [0.5, 0.0, -0.5]

@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from assay.types import RewardOutput
+
 Reward: TypeAlias = float | None
 Scale: TypeAlias = Literal["group", "batch", "none"]
 
@@ -241,9 +243,10 @@ class GAE:
 
 
 def _read(rewards: Sequence[Any]) -> list[Reward]:
-    """Plain numbers of lists, arrays and tensors; None where a sample was not scored."""
+    """Plain numbers of lists, arrays, tensors and outputs; None where a sample was not scored."""
     numbers: list[Reward] = []
     for i, reward in enumerate(rewards):
+        reward = reward.reward if isinstance(reward, RewardOutput) else reward
         number = None if reward is None else float(reward)
         if number is not None and math.isinf(number):
             raise ValueError(f"needed finite rewards, or None for 'not scored'; reward {i} is {number}.")

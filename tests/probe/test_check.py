@@ -103,6 +103,16 @@ def test_a_baseline_lets_pass_what_is_known_and_nothing_new(capsys, rows, tmp_pa
     assert "distinction/answer" in out
 
 
+def test_a_baseline_holds_several_rewards_and_none_excuses_another(capsys, rows, tmp_path):
+    known = tmp_path / "known.json"
+    for name in ("any_box", "last_box"):
+        run(capsys, "check", f"{REWARDS}:{name}", "-e", rows, "--baseline", known, "--update-baseline")
+    for name in ("any_box", "last_box"):
+        assert run(capsys, "check", f"{REWARDS}:{name}", "-e", rows, "--baseline", known)[0] == 0
+    code, out, _ = run(capsys, "check", f"{REWARDS}:prefix", "-e", rows, "--baseline", known)
+    assert (code, "known from the baseline" in out) == (1, False)
+
+
 def test_a_baseline_that_is_none_is_refused(capsys, rows, tmp_path):
     broken = tmp_path / "known.json"
     broken.write_text("[1, 2]")

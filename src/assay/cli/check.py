@@ -69,9 +69,9 @@ def check(
         for trainer in for_ or []:
             flown = preflight(reward, trainer, rows, timeout=timeout or 10.0)
             found = replace(found, findings=[*found.findings, *flown])
-    known = output.read_baseline(baseline) if baseline else frozenset[str]()
+    known = output.read_baseline(baseline, found.reward) if baseline else frozenset[str]()
     if update_baseline and baseline:
-        output.write_baseline(baseline, found.findings)
+        output.write_baseline(baseline, found.reward, found.findings)
         print(f"wrote {baseline} ({len(found.findings):,} known findings)", file=sys.stderr)
         return
     old = sum(f.id in known for f in found.findings)

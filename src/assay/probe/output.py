@@ -132,13 +132,17 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 # -- the baseline ----------------------------------------------------------------------------------------------------
 
 
-def read_baseline(path: Path) -> frozenset[str]:
-    """The ids of known findings; none where there is no file yet."""
+def read_baseline(path: Path, reward: str) -> frozenset[str]:
+    """The ids of a reward's known findings; none where there is no file yet."""
+    return frozenset(entry["id"] for entry in _entries(path) if entry.get("reward", reward) == reward)
+
+
+def _entries(path: Path) -> list[dict[str, str]]:
     if not path.exists():
-        return frozenset()
+        return []
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return frozenset(entry["id"] for entry in data["findings"])
+        entries: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))["findings"]
+        return [{**entry, "id": entry["id"]} for entry in entries]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path} is no baseline: needed JSON with 'findings', each with an 'id'; found {error}. "
@@ -146,12 +150,10 @@ def read_baseline(path: Path) -> frozenset[str]:
         ) from error
 
 
-def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
-    """Keep these findings as known. Sorted, a line each, so that a diff shows what changed."""
-    known = sorted({f.id: {"id": f.id, "rule": f.rule, "message": f.message[:200]} for f in findings}.items())
-    lines = ",\n  ".join(json.dumps(entry, ensure_ascii=True) for _, entry in sorted(known, key=_rule_then_id))
+def write_baseline(path: Path, reward: str, findings: Sequence[Finding]) -> None:
+    """Keep these findings of a reward as known, beside those of others. Sorted, a line each, so that a diff tells."""
+    others = [entry for entry in _entries(path) if entry.get("reward", reward) != reward]
+    mine = [{"reward": reward, "id": f.id, "rule": f.rule, "message": f.message[:200]} for f in findings]
+    known = {(entry.get("reward", ""), entry.get("rule", ""), entry["id"]): entry for entry in (*others, *mine)}
+    lines = ",\n  ".join(json.dumps(entry, ensure_ascii=True) for _, entry in sorted(known.items()))
     path.write_text(f'{{"schema": 1, "findings": [\n  {lines}\n]}}\n', encoding="utf-8")
-
-
-def _rule_then_id(item: tuple[str, dict[str, str]]) -> tuple[str, str]:
-    return item[1]["rule"], item[0]
