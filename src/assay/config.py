@@ -151,7 +151,9 @@ def _first(error: ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"] if part not in ("RewardConfig", "str", "function-after"))
     if first["type"] == "extra_forbidden":
         fields = {f.alias or name for cls in _Strict.__subclasses__() for name, f in cls.model_fields.items()}
-        return f"unknown key {where!r}.{did_you_mean(where.rpartition('.')[2], fields)}"
+        near = did_you_mean(where.rpartition(".")[2], fields)
+        known = ", ".join(f.alias or name for name, f in RewardConfig.model_fields.items())
+        return f"unknown key {where!r}.{near or ('' if '.' in where else f' A reward file may hold {known}.')}"
     return f"{where}: {first['msg']}; found {first['input']!r:.60}"
 
 

@@ -53,7 +53,9 @@ _SPACELESS = re.compile(f"[{SPACELESS}]")
 _PIECES = re.compile(f"[{SPACELESS}]|[^\\s{SPACELESS}]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SCRIPT_RUNS = {name: re.compile(f"[{inside}]+") for name, inside in SCRIPTS.items()}
-_SENTENCE_END = re.compile(r"(?:[.!?…؟](?:[\"'”’)\]*_]{0,3})(?=\s|\Z))|[。！？।॥]|\n\s*\n")
+_SHORT = r"(?<!\b(?:Mr|Ms|Dr|St|Jr|Sr|vs|cf)\.)(?<!\b(?:Mrs|e\.g|i\.e|Inc|Ltd)\.)(?<!\bProf\.)"
+"""Abbreviations whose full stop ends no sentence."""
+_SENTENCE_END = re.compile(r"(?:(?:[!?…؟]|\." + _SHORT + r")(?:[\"'”’)\]*_]{0,3})(?=\s|\Z))|[。！？।॥]|\n\s*\n")
 
 
 def words(text: str) -> list[str]:
