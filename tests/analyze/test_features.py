@@ -99,3 +99,25 @@ def test_any_text_is_measured_within_bounds(prompt, response):
 def test_a_megabyte_is_measured_on_its_ends_only(response):
     found = features_of("q", response)
     assert found.numbers[0] == len(response)
+
+
+@pytest.mark.parametrize(
+    ("response", "english"),
+    [
+        ("There are 12 cows on the farm, and 7 more are bought at the market, so that 19 of them are there now.", True),
+        ("12 + 7 = 19 and 19 - 3 = 16, so x = 16 \\boxed{16} and y = 4 in the end of it all.", True),
+        ("Es sind am Anfang 12 Kühe auf dem Hof, und 7 werden auf dem Markt gekauft, so dass es nun 19 sind.", False),
+        (
+            "Il y a 12 vaches dans la ferme, et 7 de plus sont achetées sur le marché, donc il y en a 19 pour la ferme.",
+            False,
+        ),
+        (
+            "Hay 12 vacas en la granja y se compran 7 en el mercado, por lo que ahora hay 19 en la granja con las otras.",
+            False,
+        ),
+        ("农场里有12头牛，又在市场上买了7头，所以现在一共有19头牛，卖掉3头之后还剩16头。", False),
+        ("На ферме 12 коров, и ещё 7 куплены на рынке, так что теперь их 19.", False),
+    ],
+)
+def test_another_language_is_a_kind(response, english):
+    assert ("not_english" in names_of(features_of("q", response).bits)) is not english

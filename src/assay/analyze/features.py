@@ -68,16 +68,22 @@ _REFUSAL = re.compile(
 _LIST_LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
-_FUNCTION_WORDS = frozenset(
+_ENGLISH = frozenset(
     re.findall(
         r"\w+",
-        """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its me
-        my no not of on or our she so some than that the their them then there these they this to was we were what when
-        where which who will with would you your each more all
-        der die das und ist ein eine nicht zu mit den von auf für le la les de des du et un une est pas que pour dans
-        sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
+        """a an and are as at be been but by can did do does for from had has have he her his how i if in is it its
+        me my no not of on or our she so some than that the their them then there these they this to was we were
+        what when where which who will with would you your each more all""",
     )
 )
+_OTHERS = frozenset(
+    re.findall(
+        r"\w+",
+        """der die das und ist ein eine nicht zu mit den von auf für le la les de des du et un une est pas que pour
+        dans sur el los las y en es por con para se una il di che e per non o da em um uma não com os""",
+    )
+)
+_FUNCTION_WORDS = _ENGLISH | _OTHERS
 _FORM = re.compile(r"[<#{`]|\\boxed|\*\*")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SPACED = dict.fromkeys(map(ord, ".,;:!?\"'()*<>/=`{}[]#_|\\"), " ")
@@ -106,7 +112,7 @@ def features_of(prompt: str, response: str, gold: Any = None, turns: int = 1) ->
         float(len(plain)) if "<think" not in lowered else float(_reasoned(bare, lowered)),
         len(counts) / len(plain) if plain else 1.0,
     )
-    return Features(numbers, _kinds(text, lowered, turns) | _marks(text, lowered, gold, len(plain)))
+    return Features(numbers, _kinds(text, lowered, turns, counts, len(plain)) | _marks(text, lowered, gold, len(plain)))
 
 
 def names_of(bits: int) -> list[str]:
@@ -186,7 +192,7 @@ def _reasoned(bare: str, lowered: str) -> int:
     return len(words(bare[start : end if end >= 0 else None]))
 
 
-def _kinds(text: str, lowered: str, turns: int) -> int:
+def _kinds(text: str, lowered: str, turns: int, counts: Counter[str], size: int) -> int:
     opened = [lowered.count(f"<{tag}>") - lowered.count(f"</{tag}>") for tag in ("think", "answer")]
     ended, head = text.rstrip(), lowered[:300]
     cut = max(opened) > 0 or lowered.count("```") % 2 == 1 or lowered.count("\\boxed{") > len(_BOX.findall(text)) * 3
@@ -198,11 +204,19 @@ def _kinds(text: str, lowered: str, turns: int) -> int:
         "```" in text or "\ndef " in text or text.startswith("def "),
         cut or (len(ended) > 400 and ended[-1].isalpha()),
         any(word in head for word in _REFUSAL_WORDS) and _REFUSAL.search(head) is not None,
-        not latin,
+        not latin or _in_another_language(counts, size),
         text.count("\n") >= 3 and len(_LIST_LINE.findall(text)) >= 4,
         turns > 1,
     )
     return sum(1 << k for k, held in enumerate(holds) if held)
+
+
+def _in_another_language(counts: Counter[str], size: int) -> bool:
+    """Whether what holds its sentences together is not English; too short a text says nothing."""
+    if size < 12:
+        return False
+    english, other = (sum(counts[w] for w in known & counts.keys()) for known in (_ENGLISH, _OTHERS))
+    return other > 1.5 * english and other > 0.12 * size
 
 
 def _marks(text: str, lowered: str, gold: Any, size: int) -> int:
