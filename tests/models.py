@@ -79,7 +79,10 @@ def make_tokenizer(texts: list[str], vocabulary: int = 900):
     bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     bpe.train_from_iterator(
-        texts, trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=SPECIAL, initial_alphabet=alphabet)
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocabulary, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+        ),
     )
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe,
