@@ -114,3 +114,9 @@ def test_no_answer_of_many_mutated_ones_crashes_or_hangs() -> None:
 def test_the_verdict_is_the_same_on_a_second_asking() -> None:
     for response, gold in (*WRONG.values(), *RIGHT.values()):
         assert grade(response, (gold,)).rule == grade(response, (gold,)).rule
+
+
+@pytest.mark.parametrize("text", ["(" + "7" * 3900 + ")_2", "F" * 3900 + "_{16}", "(1e9999)_2", "1" * 3000 + " base 2"])
+def test_a_long_number_in_a_base_is_no_crash(text: str) -> None:
+    assert not grade(BOX % text, ("7",)).correct
+    assert not grade(BOX % "7", (text,)).correct

@@ -92,6 +92,8 @@ def atom(c: Cursor) -> Node:
     if token in BRACKETS:
         node = BRACKETS[token](c)
         if c.t[c.i] == "_" and isinstance(node, Num) and isinstance(node.value, int) and c.t[c.i - 1] == ")":
+            if node.value.bit_length() > _LONGEST_INDEX:
+                raise TooLarge("a number of many digits in a base")
             return based(c, str(node.value))  # `(101)_2`
         return node
     if first == "\\":

@@ -26,7 +26,7 @@ class Point:
 
     number: int = 0
     """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers; from
-    100 on they are large, and natural for those letters that usually are."""
+    100 on they are large, and natural for those letters that usually are; from 104 on for all."""
     bound: dict[str, Value] = field(default_factory=dict[str, Value])
     degrees: bool = True
     """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
@@ -45,7 +45,11 @@ class Point:
             return self.bound[name]
         n = noise(name, self.number)
         if self.number >= 100:
-            value: Value = n % 1000 + 7 if name[0] in _NATURAL else Decimal(7 * 10**29 + n % 10**33).scaleb(-30)
+            value: Value = (
+                n % 1000 + 7
+                if self.number >= 104 or name[0] in _NATURAL
+                else Decimal(7 * 10**29 + n % 10**33).scaleb(-30)
+            )
         elif self.number >= 10:
             value = self.number - 5 + n % 5 if name in "nmNM" else 1 + n % 6
         else:

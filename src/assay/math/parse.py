@@ -56,7 +56,7 @@ def parse_measured(tokens: Tokens, split: bool = False) -> Quantity | None:
     if not _NEVER_MEASURED.isdisjoint(words):
         return None
     for k in range(1, len(words)):
-        if not begins_unit(words[k]):
+        if not begins_unit(words[k]) or words[k - 1] == "°":
             continue
         rest = Tokens(words[k:], spaced={i - k for i in tokens.spaced if i >= k})
         unit = units_from(Cursor(rest, GRAMMAR), split)

@@ -121,7 +121,7 @@ def _words(unit: tuple[str, ...]) -> Counter[str]:
 
 
 def _word(word: str) -> str:
-    known = known_unit(word) if word not in _SPELLED else None
+    known = known_unit(word) if word not in _SPELLED and word[:1] != "°" else None
     if known is not None:
         return repr(known)
     text = word.lower().rstrip("s") or word

@@ -42,7 +42,11 @@ def _otherwise_equal(gold: Node, answer: Node, near: Closeness) -> Decision:
     if "op log" in written and equal(gold, answer, DECADIC):
         return Decision(True, "logarithms to the base of ten")
     for letter in ("I", "j"):
-        if letter in written and "i" in written and equal(_imaginary(gold, letter), _imaginary(answer, letter)):
+        if (
+            letter in written
+            and ("i" in names(gold)) != ("i" in names(answer))
+            and equal(_imaginary(gold, letter), _imaginary(answer, letter))
+        ):
             return Decision(True, f"{letter} for the imaginary unit")
     if near.relative and within(gold, answer, near.relative):
         return Decision(True, f"within {float(near.relative):g} of the gold")

@@ -41,7 +41,9 @@ def _conventions(text: str) -> str:
         text = "\\" + text  # `$5`: a price, and no formula that is never closed
     if text[:1] in _ODD_ENDS or text[-1:] == "[":
         text = _even_brackets(text)
-    if "C" in text or "base" in text or "16" in text:
+    if text[:1] == "(" and text[1:3] in ("a)", "i)", "1)"):
+        text = _parted(text)
+    if "C" in text or "base" in text or "16" in text or "choose" in text:
         text = _counted(text)
     if "such that" in text or "for which" in text:
         text = _ALL_FOR_WHICH.sub("", text)
@@ -77,6 +79,25 @@ def _as_chain(aligned: re.Match[str]) -> str:
     return _CONTINUED.sub(" ", aligned.group(2).replace("&", " ").strip())
 
 
+_SERIES = (("a", "b", "c", "d", "e", "f"), ("i", "ii", "iii", "iv", "v", "vi"), ("1", "2", "3", "4", "5", "6"))
+
+
+def _parted(text: str) -> str:
+    """`(i) 3 (ii) 4` as `(a) 3; (b) 4`: parts that only their labels keep apart."""
+    series = next(s for s in _SERIES if s[0] == text[1])
+    pieces, rest = list[str](), text[3:]
+    for mark in series[1:]:
+        piece, found, after = rest.partition(f"({mark})")
+        if not found:
+            break
+        pieces.append(piece)
+        rest = after
+    pieces = [p.strip().removesuffix("and").strip(" ,;\n") for p in (*pieces, rest)]
+    if len(pieces) < 2 or not all(p and (p[0].isalnum() or p[0] in "-\\$.(") for p in pieces):
+        return text
+    return "; ".join(f"({letter}) {piece}" for letter, piece in zip(_SERIES[0], pieces, strict=False))
+
+
 _ODD_ENDS = ("]", "<")
 _PAIR = re.compile(r"([\[\]])([^\[\]]*[,;][^\[\]]*)([\[\]])")
 _VECTOR = re.compile(r"<([^<>=]*,[^<>=]*)>")
@@ -92,9 +113,10 @@ def _even_brackets(text: str) -> str:
 
 _INDEX = r"\{?\s*(\d+|[a-z])\s*\}?"
 _PRESCRIPT = re.compile(rf"(?:\{{\s*\}})?[\^_]{_INDEX}\s*C\s*_\s*{_INDEX}")
+_CHOOSE = re.compile(r"(?<![\w.])(\d{1,4}|[a-z])\s+choose\s+(\d{1,4}|[a-z])(?!\w)")
 _NCR = re.compile(r"(?<![\w.])(\d{1,4})C(\d{1,4})(?![\w.])")
 _HEXADECIMAL = re.compile(
-    r"(?:\\(?:text|mathrm)\w*\{\s*|\(|(?<![\w\\]))([\dA-Fa-f]*\d[A-Fa-f][\dA-Fa-f]*|[A-Fa-f]+\d[\dA-Fa-f]*)[\s})]*_\{?16\}?"
+    r"(?:\\(?:text|mathrm)\w*\{\s*|\(|(?<![\w\\]))([\dA-Fa-f]{0,99}\d[A-Fa-f][\dA-Fa-f]{0,99}|[A-Fa-f]{1,99}\d[\dA-Fa-f]{0,99}|[A-F]{2,99})[\s})]*_\{?16\}?"
 )
 _IN_BASE = re.compile(
     r"(?<![\w.])([\dA-Fa-f]{1,200})\s*(?:\\text\{\s*)?\(?(?:in\s+)?base[\s~-]*(\d{1,2}|two|three|four|five|six|seven|eight|nine)\s*\)?\}?"
@@ -105,5 +127,6 @@ def _counted(text: str) -> str:
     """`10C3`, `{}^{10}C_3`, `2A_{16}` and `1011 in base 2` in the spelling that is read."""
     text = _PRESCRIPT.sub(r"\\binom{\1}{\2}", text)
     text = _NCR.sub(r"\\binom{\1}{\2}", text)
+    text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _IN_BASE.sub(r"\1_{\2}", text)
     return _HEXADECIMAL.sub(lambda m: str(int(m[1], 16)), text)

@@ -18,7 +18,7 @@ from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
 from assay.math.tree import Node, Num, Quantity, variables
-from assay.math.words import choices, date, led_choice, led_word, only_number, same_letters, same_list
+from assay.math.words import choices, date, formulas, led_choice, led_word, only_number, same_letters, same_list
 
 Form = Literal["any", "same"]
 
@@ -100,6 +100,8 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
         return Decision(True, "the same tokens")
     if (_indexed(answer.text) or _indexed(gold.text)) and same_letters(gold.text, answer.text):
         return Decision(True, "the same letters and digits")
+    if gold.text[:1].isupper() and formulas(gold.text, answer.text):
+        return Decision(gold.text == answer.text, "chemical formulas")
     lettered = _choice(answer, gold)
     if lettered is not None:
         return lettered

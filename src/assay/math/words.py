@@ -168,7 +168,8 @@ def only_number(text: str) -> Fraction | None:
 
 
 _QUALIFIED = re.compile(
-    r"\b(?:not|no|never|n't|without|if|or|least|most|than|between|under|over|above|below|up\s+to|almost|nearly|wrong)\b|[=^\\<>]",
+    r"\b(?:not|no|never|n't|without|if|or|least|most|than|between|under|over|above|below|up\s+to|almost|nearly|wrong|double|twice|triple|half|times"
+    r"|squared|cubed|choose|minus|plus)\b|[=^\\<>]",
     re.I,
 )
 """Words with which a number in a sentence is not simply that number."""
@@ -190,6 +191,14 @@ def led_word(text: str) -> str:
 
 
 _LED_WORD = re.compile(r"\W*(yes|no|true|false)\s*(?:[,.;:!—–-]|$)", re.I)
+
+
+def formulas(gold: str, answer: str) -> bool:
+    """Whether both are written as chemical formulas, such as `C2H4`, in which the order says something."""
+    return bool(_FORMULA.fullmatch(gold) and _FORMULA.fullmatch(answer))
+
+
+_FORMULA = re.compile(r"(?=.*[A-Z].*[A-Z])(?=.*[A-Za-z]\d)(?:[A-Z][a-z]?\d{0,3}){2,30}")
 
 
 def same_letters(gold: str, answer: str) -> bool:
