@@ -152,6 +152,23 @@ def test_an_async_reward_costs_only_itself(told: str, outcome: Outcome) -> None:
         assert [o.reward for o in outputs] == [len(text) / 100 for text in batch if text != told]
 
 
+def test_a_reward_that_samples_is_asked_as_often_as_it_is_named() -> None:
+    asked: list[str] = []
+
+    @declare(deterministic=False, timeout=0.4)
+    async def sampling(response: str) -> float:
+        asked.append(response)
+        if response == "spin":
+            while True:
+                pass
+        return float(len(asked))
+
+    outputs = score(CompositeReward({"a": sampling, "b": sampling}), ["x", "y", "spin"])
+    assert [len({part.reward for part in o.components.values()}) for o in outputs] == [2, 2, 1]
+    assert outputs[2].reward is None
+    assert asked.count("x") == asked.count("y") == 2
+
+
 def test_one_that_cancels_everything_ends() -> None:
     @declare(timeout=1.0)
     async def all_of_it(response: str) -> float:

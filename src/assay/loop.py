@@ -42,6 +42,7 @@ class Watched:
 
 
 _watched: weakref.WeakKeyDictionary[asyncio.Task[Any], Watched] = weakref.WeakKeyDictionary()
+_given_up: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
 
 class Stalled(Exception):
@@ -107,6 +108,11 @@ def watch(due: float, about: Any) -> None:
         _watched[task] = Watched(due, about)
 
 
+def given_up() -> bool:
+    """Whether the loop that this runs on was left behind: nothing new begins on it."""
+    return asyncio.get_running_loop() in _given_up
+
+
 class _Look:
     """Looks at a loop from another thread, again and again: is it one and the same task that holds it?"""
 
@@ -134,6 +140,7 @@ def _leave(loop: asyncio.AbstractEventLoop) -> None:
         if _loops.get(os.getpid()) is not loop:
             return
         del _loops[os.getpid()]
+        _given_up.add(loop)
     loop.set_exception_handler(lambda loop, context: None)  # its unfinished tasks are no news
     loop.call_soon_threadsafe(loop.stop)
     thread = getattr(loop, "_thread_id", None)

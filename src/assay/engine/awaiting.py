@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from assay.engine.boundary import Boundary
 from assay.errors import RewardError
-from assay.loop import watch
+from assay.loop import given_up, watch
 from assay.reward import RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory
 
@@ -24,30 +24,43 @@ _LATE: Final = 0.02
 _left: set[asyncio.Task[Any]] = set()  # tasks that were given up: held until they end
 
 
+_Said = tuple[RewardFunction, Trajectory, RewardOutput]
+
+
 @dataclass
 class Answers:
-    """What the async calls of one `score` have answered so far; it outlives a loop that is given up."""
+    """What async calls of one `score` have answered, so that it is there when a loop was given up and they run again.
 
-    outputs: dict[tuple[int, int], RewardOutput] = field(default_factory=dict[tuple[int, int], RewardOutput])
-    """By the identities of the reward and of the trajectory."""
+    An answer is used once: a reward that is asked twice for a row, because it samples, answers twice.
+    """
+
+    before: dict[tuple[int, int], list[_Said]] = field(default_factory=dict[tuple[int, int], "list[_Said]"])
+    """What an earlier run has left, by the identities of the reward and of the row, which are held so long."""
+    now: list[_Said] = field(default_factory=list[_Said])
     closed: bool = False
     """Whether what is not answered yet is not asked any more."""
 
     def of(self, reward: RewardFunction, rows: Sequence[Trajectory]) -> list[RewardOutput] | None:
-        """The outputs of a call, where they are known."""
-        found = [self.outputs.get((id(reward), id(t))) for t in rows]
-        if any(output is None for output in found):
+        """The outputs of a call, where an earlier run has left them."""
+        left = [self.before.get((id(reward), id(t))) for t in rows]
+        if not all(left):
             return [_unasked(reward.name) for _ in rows] if self.closed else None
-        return [output for output in found if output is not None]
+        said = [answers.pop(0) for answers in left if answers]
+        self.now += said
+        return [output for _, _, output in said]
 
     def keep(self, reward: RewardFunction, rows: Sequence[Trajectory], outputs: Sequence[RewardOutput]) -> None:
         """A call has answered."""
-        self.outputs.update({(id(reward), id(t)): output for t, output in zip(rows, outputs, strict=True)})
+        self.now += [(reward, t, output) for t, output in zip(rows, outputs, strict=True)]
 
-    def blame(self, call: tuple[RewardFunction, Sequence[Trajectory]]) -> None:
-        """This call held the loop."""
-        reward, rows = call
-        self.keep(reward, rows, [_held(reward.name) for _ in rows])
+    def again(self, guilty: tuple[RewardFunction, Sequence[Trajectory]] | None) -> None:
+        """All calls run again; this one held the loop."""
+        if guilty is not None:
+            reward, rows = guilty
+            self.keep(reward, rows, [_held(reward.name) for _ in rows])
+        said, self.now = self.now, []
+        for reward, t, output in said:
+            self.before.setdefault((id(reward), id(t)), []).append((reward, t, output))
 
 
 def _held(name: str) -> RewardOutput:
@@ -76,6 +89,8 @@ async def within(limit: float | None, make: Callable[[], Any], about: Any) -> An
             over.set_result((value, error))
 
     async def call() -> None:
+        if given_up():
+            return
         if limit is not None:
             watch(time.monotonic() + limit, about)
             _alarm(loop, limit, lambda: settle(None, TimeoutError()), over)

@@ -179,23 +179,29 @@ class Leaf:
         contract, name = self.reward.contract, self.reward.name
         limit = None if self.limit is None else self.limit * len(rows)
         boundary, tried = Boundary(), 0
-        outputs: list[RewardOutput] | None = None
         for tried in range(contract.retries + 1):
             started = time.perf_counter()
             with boundary:
                 try:
-                    value = await within(limit, lambda: self._invoke(rows), (self.reward, batch))
+                    outputs = await within(limit, lambda: self._asked(rows, batch), (self.reward, batch))
                 except TimeoutError as error:
                     if limit is None or time.perf_counter() - started < limit:
                         raise  # its own
                     raise RewardTimeout(f"reward {name!r} was stopped at its deadline of {limit:g} s.") from error
-                values = [value] if self.call.per is Per.TRAJECTORY else value
-                outputs = self._outputs(values, rows, time.perf_counter() - started)
-                break
+                return _tried(outputs, tried)
             if getattr(boundary.error, "outcome", None) is not Outcome.INFRA_ERROR or tried == contract.retries:
                 break
             await asyncio.sleep(pause(tried))
-        outputs = _tried(outputs or [failure(boundary.error, name) for _ in rows], tried)
+        outputs = _tried([failure(boundary.error, name) for _ in rows], tried)
+        self.answers.keep(self.reward, batch, outputs)
+        return outputs
+
+    async def _asked(self, rows: list[int], batch: Sequence[Trajectory]) -> list[RewardOutput]:
+        """One call, its answer kept at once: another may hold the loop before this one's turn comes again."""
+        started = time.perf_counter()
+        value = await self._invoke(rows)
+        values = [value] if self.call.per is Per.TRAJECTORY else value
+        outputs = self._outputs(values, rows, time.perf_counter() - started)
         self.answers.keep(self.reward, batch, outputs)
         return outputs
 

@@ -216,8 +216,7 @@ def _persist(make: Callable[[Answers], Coroutine[Any, Any, list[RewardOutput]]])
         try:
             return run(make(known))
         except Stalled as stalled:
-            if stalled.about is not None:
-                known.blame(stalled.about)
+            known.again(stalled.about)
     known.closed = True
     return run(make(known))
 
