@@ -87,3 +87,17 @@ def test_a_reward_that_is_always_the_same_is_at_one_end_and_not_at_both(tmp_path
         done = assay("inspect", f"{value}.jsonl", cwd=tmp_path)
         assert end in done.stdout, done.stdout + done.stderr
         assert "nothing to learn" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", ["inspect", "report", "compare"])
+def test_what_is_no_run_is_one_line(tmp_path, command):
+    pytest.importorskip("polars", reason="the extra 'report' is not installed")
+    (tmp_path / "binary.parquet").write_bytes(bytes(range(256)) * 8)
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1" + b"x" * 400)
+    (tmp_path / "folder").mkdir()
+    for name in ("binary.parquet", "cut.parquet", "folder", "nothing.jsonl"):
+        done = assay(command, name, *(["binary.parquet"] if command == "compare" else []), cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("assay: "), done.stderr
+        assert name in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
