@@ -47,6 +47,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "bars": (BOX % ("|" * 500), "7"),
     "many functions": (BOX % (r"\sin " * 400 + "x"), "7"),
     "many signs": (BOX % ("-" * 1400 + "1"), "7"),
+    "many turns": (BOX % (r"\cis 75^" * 50 + "2"), "7"),
     "many degrees": (BOX % ("5" + "°" * 700), "7"),
     "an exponent of six digits": (BOX % "1e999999", "7"),
     "almost nothing": (BOX % "1e-999999", "0"),

@@ -48,7 +48,7 @@ def _built(fn: str, args: tuple[Node, ...], base: Node | None) -> Node:
     if fn == "cbrt":
         return Op("root", (value, Num(3)))
     if fn == "cis":
-        return Op("+", (Op("cos", args), Op("*", (Sym("i"), Op("sin", args)))))
+        return Op("^", (Sym("e"), Op("*", (Sym("i"), value))))
     if fn == "exp":
         return Op("^", (Sym("e"), value))
     if fn == "lg":

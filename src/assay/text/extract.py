@@ -53,7 +53,7 @@ def after_thinking(response: str) -> str:
 
 def without_reasoning(response: str) -> str:
     """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
-    if response.rfind("THINK]") >= 0:
+    if "[THINK]" in response[:64] or response.rfind("[/THINK]") >= 0:
         response = _after_marks(response, "[THINK]", "[/THINK]")
     if not response.isascii() and response.rfind("think▷") >= 0:
         response = _after_marks(response, "◁think▷", "◁/think▷")
