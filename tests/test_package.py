@@ -63,3 +63,11 @@ def test_the_layers_hold():
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_every_room_stands_on_the_map():
+    """docs/architecture.md names each module and folder of the package."""
+    page = (Path(assay.__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {p.name if p.suffix else f"{p.name}/" for p in Path(assay.__file__).parent.iterdir()}
+    hidden = {"__init__.py", "__main__.py", "__pycache__/", "_version.py", "py.typed"}
+    assert {room for room in rooms - hidden if f"`{room}`" not in page} == set()
