@@ -47,6 +47,8 @@ WRONG: dict[str, tuple[str, str]] = {
     "bars": (BOX % ("|" * 500), "7"),
     "many functions": (BOX % (r"\sin " * 400 + "x"), "7"),
     "many signs": (BOX % ("-" * 1400 + "1"), "7"),
+    "an inequality in a tuple": (BOX % "(1,x<3)", r"2\log_e 2 + (x<4,1)"),
+    "tuples of inequalities": (BOX % "(1,x<3)", "(2,x<4)"),
     "many turns": (BOX % (r"\cis 75^" * 50 + "2"), "7"),
     "many degrees": (BOX % ("5" + "°" * 700), "7"),
     "an exponent of six digits": (BOX % "1e999999", "7"),
