@@ -403,3 +403,41 @@ def test_one_row_in_place_of_a_list_is_refused(one):
 def test_a_parameter_that_nothing_fills_says_which_names_there_are():
     with pytest.raises(assay.MissingColumn, match="No row fills a parameter of that name: call it response"):
         as_reward(lambda x: 1.0).compute_reward(Trajectory(response="x"))
+
+
+def _writes_fields(trajectory):
+    trajectory.response = ""
+    trajectory.metadata.clear()
+    return 1.0
+
+
+def _writes_columns(metadata):
+    metadata["word"] = "other"
+    return 1.0
+
+
+def _writes_messages(completions):
+    for turns in completions:
+        turns[-1]["content"] = ""
+    return [1.0] * len(completions)
+
+
+async def _writes_and_waits(trajectory):
+    trajectory.response = ""
+    return 1.0
+
+
+@pytest.mark.parametrize("vandal", [_writes_fields, _writes_columns, _writes_messages, _writes_and_waits])
+def test_what_a_reward_writes_into_a_row_stays_with_it(vandal):
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "four"}]
+    rows = [{"messages": turns, "word": "hell"}]
+
+    def seen(response, word, messages):
+        return (response, word, messages[-1]["content"]) == ("four", "hell", "four")
+
+    (output,) = score(assay.CompositeReward({"vandal": vandal, "seen": seen}), rows)
+    assert output.components["vandal"].reward == 1.0
+    assert output.components["seen"].reward == 1.0
+    assert rows == [
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "four"}], "word": "hell"}
+    ]

@@ -71,6 +71,9 @@ PLURALS: dict[str, Callable[[Trajectory], Any]] = {
 }
 """Plural names: the function is called once a batch and gets a list."""
 
+_ONLY_READ = frozenset({"response", "prompt", "solution_str", "data_source", "query", "responses", "queries", "step"})
+"""Names that are filled with strings or numbers."""
+
 CONTEXT = ("step", "trainer_state", "log_extra", "log_metric")
 """Names that come from the call and not from the row: the training step and TRL's helpers."""
 
@@ -88,6 +91,12 @@ class Call:
     plain: bool = False
     """The one argument is the trajectory, or the list of them: nothing to look up."""
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def lends(self) -> bool:
+        """Whether the function is handed something of the row that it could write into."""
+        sources = {self.rename.get(p, p) for p in (*self.required, *self.optional)}
+        return self.plain or self.rest or not sources <= _ONLY_READ
 
     def columns(self) -> list[str]:
         """The columns that the function cannot do without, as its required parameters name them."""

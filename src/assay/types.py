@@ -110,6 +110,13 @@ class Trajectory(Mapping[str, Any]):
         """The GRPO group: the given id, or else the prompt."""
         return self.group or self.prompt
 
+    def lent(self) -> Trajectory:
+        """The same row to be handed to a stranger: what it writes into it stays with it."""
+        messages = [dict(m) for m in self.messages] if self.messages else ()
+        return Trajectory(
+            self.prompt, self.response, messages, self.ground_truth, dict(self.metadata), self.group, self.tokens
+        )
+
     def __getitem__(self, key: str) -> Any:
         if key in _FIELDS:
             return self.conversation if key == "messages" else getattr(self, key)

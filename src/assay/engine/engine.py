@@ -60,6 +60,9 @@ class Engine:
     inherit: bool = False
     """Fork the workers from this process for rewards that cannot be pickled: they come along with their locks and open
     files as they are. Good for a look at a reward, as `assay check` takes it; a run wants rewards that can be sent."""
+    lend: bool = True
+    """Whether a stranger's reward gets its own copy of a row's fields, so that what it writes into them stays with it.
+    False: the row itself, for who wants to see what is written."""
     counts: Counts = field(default_factory=Counts, repr=False)
     """What was done, by component: outcomes, calls, calls saved, retries."""
     _staff: Staff = field(default_factory=Staff, repr=False)
@@ -127,7 +130,7 @@ class Engine:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share", "inherit")
+        names = ("timeout", "workers", "memory_mb", "cache", "quarantine", "share", "inherit", "lend")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -329,7 +332,7 @@ class _Call:
         everyone = todo is None or len(todo) == len(work.trajectories)
         rows = work.trajectories if everyone else [work.trajectories[i] for i in todo or ()]
         context, share = context_of(self.step, self.context), self.engine.share
-        return Leaf(work.reward, work.call, rows, context, work.limit, share, self.known)
+        return Leaf(work.reward, work.call, rows, context, work.limit, share, self.known, lend=self.engine.lend)
 
 
 def _rows(ask: Ask, batch: Batch) -> Sequence[Trajectory]:

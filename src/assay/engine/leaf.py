@@ -64,6 +64,13 @@ class Leaf:
     """What async calls have answered so far."""
     landed: Callable[[Sequence[int], Sequence[RewardOutput]], None] | None = None
     """Called for an async call as soon as its outputs are there, with the numbers of its rows."""
+    lend: bool = True
+    """Whether a stranger's reward gets copies of the rows."""
+
+    @property
+    def lends(self) -> bool:
+        """Whether rows are lent: a stranger who writes into one must not change what its neighbours are told of it."""
+        return self.lend and self.call.lends and not type(self.reward).__module__.startswith("assay.rewards.")
 
     async def score(self) -> list[RewardOutput]:
         """One output for each trajectory; failures are carried."""
@@ -85,7 +92,8 @@ class Leaf:
         call, name, context, clock = self.call, self.reward.name, self.context, time.perf_counter
         fn, plain = call.fn, call.plain
         outputs: list[RewardOutput] = []
-        boundary, rows, count = Boundary(), iter(trajectories), len(trajectories)
+        boundary, count = Boundary(), len(trajectories)
+        rows = map(Trajectory.lent, trajectories) if self.lends else iter(trajectories)
         then = clock()
         while len(outputs) < count:
             with boundary:
@@ -135,6 +143,8 @@ class Leaf:
 
     def _invoke(self, rows: Sequence[int]) -> Any:
         call, batch = self.call, [self.trajectories[i] for i in rows]
+        if self.lends:
+            batch = [t.lent() for t in batch]
         if call.plain:
             return call.fn(batch[0] if call.per is Per.TRAJECTORY else batch)
         return call.fn(**arguments(call, self.reward.name, batch, self.context))

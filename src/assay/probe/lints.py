@@ -10,10 +10,9 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from assay.engine import leaves
+from assay.engine import Engine, leaves
 from assay.engine import score as score_rows
 from assay.engine.boundary import Boundary
-from assay.probe.opening import WHOLE
 from assay.probe.rule import Finding, Severity, finding
 from assay.probe.source import source_lints
 from assay.probe.trial import Company, Sense, Trial, differ, values_of
@@ -66,7 +65,7 @@ def _mutates(trial: Trial) -> Iterator[Finding]:
     rows, told = copy.deepcopy(trial.both_ways()), set[str]()
     before = copy.deepcopy(rows)
     for leaf in leaves(trial.reward):
-        score_rows(_watched(leaf, told), rows, engine=WHOLE)
+        score_rows(_watched(leaf, told), rows, engine=Engine(lend=False))
     fields = {name for a, b in zip(before, rows, strict=True) for name in changed(a, b)}
     if fields or told:
         said = f"it changes its input: {', '.join(sorted(fields | told))}" + " of the row" * bool(fields)

