@@ -120,7 +120,7 @@ def _difference(a: Node, b: Node, point: int, units: Units, digits: int) -> tupl
 def _remembered(node: Node, point: int, units: Units, digits: int) -> tuple[Value, bool]:
     if not isinstance(node, Op):
         return precise.simple(evaluate(node, Point(point))), False
-    key = f"{point} {units} {digits}"
+    key = (point, units, digits)
     if node.memo is None:
         node.memo = {}
     known = node.memo.get(key)

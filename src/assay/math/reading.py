@@ -13,7 +13,6 @@ from assay.math.words import choice, choices, led_choice, normal_words, number_i
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 _LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
-_SIMPLE = re.compile(r"\s*\$?\s*(-?\d{1,18})\s*\.?\s*\$?\s*")
 
 
 def in_words(words: str) -> Node | None:
@@ -36,19 +35,18 @@ _NOTHING = re.compile(
 class Reading:
     """One answer as written, and what it is read as. The steps are taken when they are needed."""
 
-    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "text")
+    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "integer", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text = _SAYS_SO.sub("", text, count=1) if "nswer" in text else text
         self._tokens: Tokens | None = None
-        self._node: Node | None = None
+        self.integer = Num(int(text)) if _INTEGER.fullmatch(text) else None
+        """The number, where nothing else is written."""
+        self._node: Node | None = self.integer
         self._problem = ""
         self._letters: frozenset[str] | None = None
         self._words: str | None = None
         self._canonical: str | None = None
-        simple = _INTEGER.fullmatch(text)
-        if simple:
-            self._node = Num(int(text))
 
     @property
     def tokens(self) -> list[str]:

@@ -37,7 +37,7 @@ class Op:
 
     op: str
     args: tuple[Node, ...]
-    memo: dict[str, object] | None = field(default=None, compare=False, repr=False)
+    memo: dict[object, object] | None = field(default=None, compare=False, repr=False)
     """What was already worked out about it: a gold answer is compared many times."""
 
 

@@ -95,6 +95,8 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
 def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if not answer.text or not gold.text:
         return Decision(False, "nothing is written")
+    if gold.integer and answer.integer and gold.integer != answer.integer:
+        return _by_value(gold.integer, answer.integer, options)  # the most frequent of wrong answers
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")
@@ -221,11 +223,15 @@ def _by_value(g: Node, a: Node, options: Options) -> Decision:
         from assay.math.canonical import canonical
 
         return Decision(canonical(g) == canonical(a), "the same form")
-    near = Closeness(Fraction(options.tolerance) if options.tolerance else Fraction(0), options.rounding)
     try:
-        return same(g, a, near)
+        return same(g, a, _nearness(options.tolerance, options.rounding))
     except (TooLarge, Unreadable, RecursionError):
         return Decision(None, "undecided")
+
+
+@lru_cache(maxsize=64)
+def _nearness(tolerance: float, rounding: bool) -> Closeness:
+    return Closeness(Fraction(tolerance), rounding)
 
 
 def _choice(answer: Reading, gold: Reading) -> Decision | None:

@@ -40,7 +40,32 @@ def doubted(text: str, start: int, lead: str) -> bool:
     sentence = _SENTENCE.split(before)[-1]
     if len(sentence) < 4:
         return False
-    return bool(_DOUBTED.search(sentence)) or ("would" in lead and bool(_CONDITION.search(sentence)))
+    return (_maybe_doubted(sentence.lower()) and bool(_DOUBTED.search(sentence))) or (
+        "would" in lead and bool(_CONDITION.search(sentence))
+    )
+
+
+def _maybe_doubted(s: str) -> bool:
+    # think, guess, believe, expect, say, conclude; not, n't, unsure; claim, wrong, mistaken, naive, falsely, doubt
+    return (
+        "not" in s
+        or "n't" in s
+        or "n’t" in s
+        or "hink" in s
+        or "gues" in s
+        or "elie" in s
+        or "xpec" in s
+        or "say" in s
+        or "conc" in s
+        or "unsu" in s
+        or "clai" in s
+        or "wron" in s
+        or "mist" in s
+        or "naiv" in s
+        or "fals" in s
+        or "doub" in s
+        or not s.isascii()
+    )
 
 
 _DENIED_AFTER = re.compile(

@@ -44,6 +44,8 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
     text = without_reasoning(response)
+    if ">" not in text:  # one character is found fast, also in a long response
+        return text
     if text.rfind("|>") >= 0 or text.rfind("</s>") >= 0 or text.rfind("_turn>") >= 0:
         stop = _STOP.search(text)
         if stop:

@@ -26,14 +26,24 @@ _KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\
 _AT_THE_START = ("A:", "Ans", "ans")
 _OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, " ans ": 1}
 _FOREIGN = re.compile(f"(?i){_ANSWER_ABROAD}")
-_LATIN_ABROAD = ("espuesta", "ntwort", "esposta", "isposta", "evap", "awaban")
-"""The words for an answer in languages that are written without an accent."""
+
+
+def _abroad(tail: str) -> bool:
+    """Whether the word for an answer may be there in another language: one with accents, or one of those without."""
+    return (
+        not tail.isascii()
+        or "espuesta" in tail
+        or "ntwort" in tail
+        or "sposta" in tail
+        or "evap" in tail
+        or "awaban" in tail
+    )
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:
     """Where a statement such as `the answer is` begins, from the last one back."""
     places = [(place, key) for key in _KEYS if (place := tail.rfind(key)) >= 0]
-    if not tail.isascii() or any(tail.rfind(word) >= 0 for word in _LATIN_ABROAD):
+    if _abroad(tail):
         places += [(m.start(), "") for m in _FOREIGN.finditer(tail)]
     if tail.startswith(_AT_THE_START):
         places.append((0, ""))
@@ -72,6 +82,10 @@ _COPULA = re.compile(r"(?:です|である|だ|입니다|이다|이에요|예요
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
 
+_GOES_ON = re.compile(r"\s*(?:,|and\b|or\b|%|\\%|[°a-zA-Z²³/]+(?=[\s.,;]|$))")
+"""What makes a formula the beginning of the answer only: a comma, a unit."""
+
+
 def _statement(text: str, lead: re.Match[str]) -> Span | None:
     """The phrase after `the answer is`."""
     i = lead.end()
@@ -89,8 +103,7 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     if fence:
         inner = next(g for g in fence.groups() if g is not None)
         tail = rest[fence.end() :]
-        joint = re.match(r"\s*(?:,|and\b|or\b|%|\\%|[°a-zA-Z²³/]+(?=[\s.,;]|$))", tail)
-        if not joint:
+        if not _GOES_ON.match(tail):
             return Span(lead.start(), i + fence.end(), inner, how)
     end = _SENTENCE_END.search(rest)
     if end and end.group() in ("?", "？"):
@@ -112,17 +125,25 @@ def spoken_answer(text: str) -> Span | None:
         span = _statement(tail, lead)
         if span is None or denied(tail, lead.end(), span.end) or doubted(tail, lead.start(), lead.group()):
             continue
-        if re.match(r"(?:not\b|nicht\b|pas\b|не\b|不|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", span.inner, re.I):
+        if _NO_ANSWER.match(span.inner):
             continue
         return Span(span.start + offset, span.end + offset, _prose_value(span.inner), span.how)
     return None
 
 
+_NO_ANSWER = re.compile(r"(?:not\b|nicht\b|pas\b|не\b|不|n['’]t\b|incorrect|wrong|unknown\b.*\bbecause)", re.I)
+
+
 def _prose_value(phrase: str) -> str:
     """Of a whole sentence in words the part that is the value: what follows its last `is`."""
-    if (len(phrase) < 24 or phrase.count(" ") < 4) and not re.search("是|为|等于", phrase):
+    if (len(phrase) < 24 or phrase.count(" ") < 4) and (phrase.isascii() or not _IS_IN_CHINESE.search(phrase)):
         return phrase
-    if re.match(r"[\s$\\({\[]*[-+]?[\d.]", phrase):
+    if _VALUE_FIRST.match(phrase):
         return phrase
-    said = re.search(r".*(?:\b(?:is|are|was|equals|be)\b\s+|(?:是|为|等于)\s*)(?=\S)(?!not\b)", phrase, re.S)
+    said = _IS.match(phrase)
     return phrase[said.end() :] if said else phrase
+
+
+_IS_IN_CHINESE = re.compile("是|为|等于")
+_VALUE_FIRST = re.compile(r"[\s$\\({\[]*[-+]?[\d.]")
+_IS = re.compile(r".*(?:\b(?:is|are|was|equals|be)\b\s+|(?:是|为|等于)\s*)(?=\S)(?!not\b)", re.S)
