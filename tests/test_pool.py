@@ -18,7 +18,7 @@ import pytest
 from processes import below, gone, lives, resident_mb
 
 from assay import CompositeReward, ConfigError, Engine, Outcome, RewardOutput, Trajectory, declare, score
-from assay.pool.supervisor import Supervisor
+from assay.pool.ears import Ears
 
 HERE = Path(__file__).parent
 
@@ -124,23 +124,24 @@ def test_a_reward_that_kills_the_nursery(engine: Engine) -> None:
 
 def test_news_of_a_closed_descriptor_is_not_told_to_the_next_one_of_its_number() -> None:
     # a nursery that dies ends all its workers at once; the next ones get their numbers while their news still waits
-    supervisor = Supervisor(None, "", 1, 64, False)  # type: ignore[arg-type]
-    pipes = [os.pipe() for _ in range(2)]
+    ears = Ears()
+    (a, to_a), (b, to_b) = os.pipe(), os.pipe()
     heard: list[str] = []
 
     def swap(this: int, other: int) -> None:
         heard.append("old")
-        for fd in (this, other):
-            supervisor._deaf(fd)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), other)
-        supervisor._on[other] = lambda event: heard.append("new")
+        ears.deaf(this)
+        ears.deaf(other)
+        again, _ = os.pipe()
+        os.dup2(again, other)
+        ears.listen(other, lambda event: heard.append("new"))
 
-    (a, _), (b, _) = pipes
-    supervisor._listen(a, lambda event: swap(a, b))
-    supervisor._listen(b, lambda event: swap(b, a))
-    for _, mouth in pipes:
-        os.write(mouth, b"!")
-    supervisor._attend(1.0)
+    ears.listen(a, lambda event: swap(a, b))
+    ears.listen(b, lambda event: swap(b, a))
+    os.write(to_a, b"!")
+    os.write(to_b, b"!")
+    ears.attend(1.0)
+    ears.close()
     assert heard == ["old"]
 
 

@@ -10,11 +10,11 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from assay.errors import ConfigError, InfraError
+from assay.pool.ears import Ears
 from assay.pool.feeder import MOST_AHEAD, Feeder
 from assay.pool.hand import IMPORT_GRACE, Death, Hand, Task, how_it_ended
 from assay.pool.home import Home, open_home
@@ -58,24 +58,20 @@ class Supervisor:
         self.births = self.printed = self.fruitless = 0
         self.imported: set[str] = set()
         self.next_look = self.next_nudge = 0.0
-        self._inbox: deque[Callable[[], None]] = deque()
-        self._ears, self._mouth = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._poll = select.epoll()
-        self._on: dict[int, Callable[[int], None]] = {}
+        self.ears = Ears()
         self._ended = threading.Event()
-        self._listen(self._ears, self._hear)
 
     # -- from any thread ---------------------------------------------------------------------------------------------
 
     def submit(self, tasks: Sequence[Task], failed: Failed) -> None:
         """Take work."""
-        self._post(lambda: self._accept(tasks, failed))
+        self.ears.post(lambda: self._accept(tasks, failed))
         if self._ended.is_set():  # too late for the thread to see it
             failed(self.error or _closed())
 
     def cancel(self, tasks: Sequence[Task]) -> None:
         """Stop work: what waits is dropped, and what runs is killed."""
-        self._post(lambda: self._drop(tasks))
+        self.ears.post(lambda: self._drop(tasks))
 
     def finished(self, tasks: Sequence[Task]) -> None:
         """Every task of this call is settled."""
@@ -84,17 +80,12 @@ class Supervisor:
     def close(self) -> None:
         """End everything, and wait for it."""
         self.closing = True
-        self._post(lambda: None)
+        self.ears.post(lambda: None)
         self._ended.wait(10.0)
 
     def pids(self) -> list[int]:
         """The workers that live now."""
         return [hand.pid for hand in list(self.hands.values()) if hand.pid]
-
-    def _post(self, what: Callable[[], None]) -> None:
-        self._inbox.append(what)
-        with contextlib.suppress(BlockingIOError, OSError):
-            os.write(self._mouth, b"!")
 
     # -- the thread --------------------------------------------------------------------------------------------------
 
@@ -102,20 +93,12 @@ class Supervisor:
         """The loop; it ends with `close()`. Whatever happens, nobody is left waiting."""
         try:
             while not self.closing:
-                self._attend(self._patience())
+                self.ears.attend(self._patience())
                 self._look()
                 self._feed()
         finally:
             self.closing = True
             self._end()
-
-    def _attend(self, seconds: float) -> None:
-        """Hear what there is to hear, or wait for it."""
-        news = [(fd, event, self._on.get(fd)) for fd, event in self._poll.poll(seconds)]
-        for fd, event, hears in news:
-            # an event before this one may have closed the descriptor, and opened another of the same number
-            if hears is not None and self._on.get(fd) is hears:
-                hears(event)
 
     def _end(self) -> None:
         for hand in list(self.hands.values()):
@@ -126,23 +109,14 @@ class Supervisor:
         self.error = self.error or _closed()
         self._fail_all(self.error)
         self._ended.set()
-        self._hear(0)  # what came meanwhile fails too
-        self._poll.close()
-        mouth, self._mouth = self._mouth, -1
-        os.close(mouth)
-        os.close(self._ears)
+        self.ears.obey()  # what came meanwhile fails too
+        self.ears.close()
 
     def _fail_all(self, error: Exception) -> None:
         self.feeder.clear()
         jobs, self.jobs = self.jobs, {}
         for _, failed in jobs.values():
             failed(error)
-
-    def _hear(self, event: int) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._ears, 4096)
-        while self._inbox:
-            self._inbox.popleft()()
 
     def _accept(self, tasks: Sequence[Task], failed: Failed) -> None:
         if self.error is not None:
@@ -167,7 +141,7 @@ class Supervisor:
 
     def _move_in(self) -> None:
         self.home = open_home(self.parcel, self.factory)
-        self._listen(self.home.control.fileno(), self._hear_home)
+        self.ears.listen(self.home.control.fileno(), self._hear_home)
         for _ in range(self.size):
             self._bear()
 
@@ -175,8 +149,8 @@ class Supervisor:
         hand = Hand(self.births)
         self.births += 1
         self.hands[hand.number] = hand
-        self._listen(hand.rows.fileno(), lambda event: self._hear_worker(hand, event))
-        self._listen(hand.out, lambda event: self._hear_print(hand, event))
+        self.ears.listen(hand.rows.fileno(), lambda event: self._hear_worker(hand, event))
+        self.ears.listen(hand.out, lambda event: self._hear_print(hand, event))
         if self.home is not None:
             told = {"bear": hand.number, "memory_mb": self.memory_mb, "hard_limit": self.hard_limit}
             self.home.tell(hand.worker_fds(), **told)
@@ -215,7 +189,7 @@ class Supervisor:
     def _rebuild(self) -> None:
         """The nursery is gone, and its workers with it: nobody knows which row did it."""
         if self.home is not None:
-            self._deaf(self.home.control.fileno())
+            self.ears.deaf(self.home.control.fileno())
             self.home.close()
         self.home = None
         if self.error is not None:
@@ -284,19 +258,19 @@ class Supervisor:
 
     def _forget(self, hand: Hand) -> None:
         self.hands.pop(hand.number, None)
-        self._deaf(hand.rows.fileno())
-        self._deaf(hand.out)
+        self.ears.deaf(hand.rows.fileno())
+        self.ears.deaf(hand.out)
         hand.close()
 
     # -- what workers say --------------------------------------------------------------------------------------------
 
     def _hear_worker(self, hand: Hand, event: int) -> None:
         if event & select.EPOLLOUT and hand.flush():
-            self._poll.modify(hand.rows.fileno(), select.EPOLLIN)
+            self.ears.expect(hand.rows.fileno(), select.EPOLLIN)
         replies = hand.receive()
         self._settle(hand, replies)
         if event & (select.EPOLLHUP | select.EPOLLERR) and not replies:
-            self._deaf(hand.rows.fileno())  # it is dead; the nursery will say so
+            self.ears.deaf(hand.rows.fileno())  # it is dead; the nursery will say so
 
     def _settle(self, hand: Hand, replies: list[tuple[int, int, bytes]]) -> None:
         for number, leg, payload in replies:
@@ -324,7 +298,7 @@ class Supervisor:
     def _hear_print(self, hand: Hand, event: int) -> None:
         said = hand.listen()
         if not said and event & select.EPOLLHUP:
-            self._deaf(hand.out)
+            self.ears.deaf(hand.out)
         elif said and self.printed < MOST_PRINTED:
             self.printed += len(said)
             rest = "" if self.printed < MOST_PRINTED else "\n[assay: what workers print from here on is dropped]\n"
@@ -401,17 +375,7 @@ class Supervisor:
     def _feed(self) -> None:
         if self.error is None:
             for hand in self.feeder.feed([h for h in self.hands.values() if not h.retired]):
-                self._poll.modify(hand.rows.fileno(), select.EPOLLIN | select.EPOLLOUT)
-
-    # -- what is listened to -----------------------------------------------------------------------------------------
-
-    def _listen(self, fd: int, on: Callable[[int], None]) -> None:
-        self._on[fd] = on
-        self._poll.register(fd, select.EPOLLIN)
-
-    def _deaf(self, fd: int) -> None:
-        if self._on.pop(fd, None) is not None:
-            self._poll.unregister(fd)
+                self.ears.expect(hand.rows.fileno(), select.EPOLLIN | select.EPOLLOUT)
 
 
 def _closed() -> InfraError:
