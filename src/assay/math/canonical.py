@@ -24,6 +24,8 @@ def canonical(node: Node) -> str:
 def fold(node: Node) -> Node:
     """The tree with its rational numbers worked out and its sums and products flat and sorted."""
     match node:
+        case Num() | Sym():
+            return node
         case Op():
             return _fold_op(node.op, tuple(fold(n) for n in node.args))
         case Group():
@@ -40,7 +42,7 @@ def fold(node: Node) -> Node:
 
 
 def _sorted(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    return tuple(sorted(items, key=lambda n: _show(n, 0)))
+    return tuple(sorted(items, key=lambda n: _show(n, 0))) if len(items) > 1 else items
 
 
 def _fold_relation(node: Relation) -> Node:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, DecimalException
 from fractions import Fraction
+from functools import lru_cache
 
 from assay.math import precise
 from assay.math.limits import LARGEST_FACTORIAL, MOST_STEPS, MOST_TERMS, TooLarge, Unreadable
@@ -63,6 +64,7 @@ class Point:
 _NATURAL = frozenset("nmklNMKLpqabcdij")
 
 
+@lru_cache(maxsize=2048)
 def noise(*parts: object) -> int:
     """A fixed pseudo-random number of 128 bits."""
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=16).digest(), "big")

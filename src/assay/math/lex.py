@@ -64,7 +64,9 @@ _TILTED = (
 )
 """Fonts and frames that leave a letter a variable."""
 _SETS = {"R": "Reals", "Z": "Integers", "N": "Naturals", "Q": "Rationals", "C": "Complexes"}
-_KNOWN: dict[str, str] = SIGNS | dict.fromkeys(DROPPED, "")
+_ITSELF = {sign: sign for sign in map(chr, range(33, 127))}
+_KNOWN: dict[str, str] = _ITSELF | SIGNS | dict.fromkeys((*DROPPED, " "), "")
+"""The token for each word that a table knows; nothing for a word that only keeps others apart."""
 
 
 def lex(text: str, grouped: bool = True) -> Tokens:

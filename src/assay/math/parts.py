@@ -31,7 +31,8 @@ def parts(text: str) -> list[str]:
 
 def same_parts(gold: str, answer: str, same: Callable[[str, str], bool]) -> bool:
     """Whether two answers in as many parts agree in each of them, in order."""
-    g, a = parts(gold), parts(answer)
+    g = parts(gold)
+    a = parts(answer) if g else []
     if len(g) != len(a) or not g or not (_labelled(gold, g) or _labelled(answer, a)):
         return False
     if not all(re.search(r"\d", p) for p in g):

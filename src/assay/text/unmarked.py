@@ -223,5 +223,7 @@ def _is_bare(text: str) -> bool:
 
 def unfence(text: str) -> str:
     text = text.strip()
+    if not text.startswith(("$", "\\", "*")):
+        return text
     whole = FENCE.fullmatch(text.rstrip(". "))
     return _inner(whole).strip() if whole else text
