@@ -16,9 +16,10 @@ from fractions import Fraction
 from typing import NamedTuple, cast
 
 from assay.math import precise
-from assay.math.evaluate import NeedsIntegers, Point, evaluate, noise
+from assay.math.evaluate import evaluate
 from assay.math.limits import MOST_EXPONENT_BITS, MOST_STEPS, TooLarge, Unreadable
 from assay.math.meter import charge
+from assay.math.point import NeedsIntegers, Point, noise
 from assay.math.precise import Value
 from assay.math.tree import Node, Num, Op, Sym, has, variables
 

@@ -6,72 +6,17 @@ number: two expressions that are equal as functions are equal at such a point, a
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from decimal import Decimal, DecimalException
 from fractions import Fraction
-from functools import lru_cache
 
-from assay.math import precise
+from assay.math import elementary, precise
 from assay.math.limits import LARGEST_FACTORIAL, MOST_STEPS, MOST_TERMS, TooLarge, Unreadable
 from assay.math.meter import charge
+from assay.math.point import NeedsIntegers, Point, noise
 from assay.math.precise import Complex, Value
 from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Sym
-
-
-@dataclass(slots=True)
-class Point:
-    """Where an expression is evaluated: which point, and what is known of the work so far."""
-
-    number: int = 0
-    """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers; from
-    100 on they are large, and natural for those letters that usually are; from 104 on for all."""
-    bound: dict[str, Value] = field(default_factory=dict[str, Value])
-    degrees: bool = True
-    """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
-    decadic: bool = False
-    """Whether `\\log` without a base is taken to the base of ten."""
-    absorbed: bool = False
-    """Whether a summand was too small to be seen at this precision."""
-    work: int = 0
-    """Steps taken."""
-    cost: int = 0
-    """Work done, in units of about a microsecond."""
-
-    def variable(self, name: str) -> Value:
-        """The value of a variable here."""
-        if name in self.bound:
-            return self.bound[name]
-        n = noise(name, self.number)
-        if self.number >= 100:
-            value: Value = (
-                n % 1000 + 7
-                if self.number >= 104 or name[0] in _NATURAL
-                else Decimal(7 * 10**29 + n % 10**33).scaleb(-30)
-            )
-        elif self.number >= 10:
-            value = self.number - 5 + n % 5 if name in "nmNM" else 1 + n % 6
-        else:
-            value = Decimal(2 * 10**29 + n % (3 * 10**30)).scaleb(-30)
-            if self.number in (2, 3) and n % 2 == self.number - 2:
-                value = -value
-        self.bound[name] = value
-        return value
-
-
-_NATURAL = frozenset("nmklNMKLpqabcdij")
-
-
-@lru_cache(maxsize=2048)
-def noise(*parts: object) -> int:
-    """A fixed pseudo-random number of 128 bits."""
-    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=16).digest(), "big")
-
-
-class NeedsIntegers(Exception):
-    """The expression has a value at natural numbers only."""
 
 
 def evaluate(node: Node, at: Point) -> Value:
@@ -235,46 +180,8 @@ def _cosine(args: Args, at: Point) -> Value:
     return precise.cos(_value(args[0], at))
 
 
-def _over(top: Callable[[Value], Value] | None, bottom: Callable[[Value], Value]) -> Callable[[Args, Point], Value]:
-    def rule(args: Args, at: Point) -> Value:
-        z = _value(args[0], at)
-        return precise.divide(top(z) if top else 1, bottom(z))
-
-    return rule
-
-
-def _hyperbolic(sign: int) -> Callable[[Value], Value]:
-    def value(z: Value) -> Value:
-        up, down = precise.exp(z), precise.exp(precise.negate(z))
-        return precise.divide(precise.add(up, down if sign > 0 else precise.negate(down)), 2)
-
-    return value
-
-
-_sinh, _cosh = _hyperbolic(-1), _hyperbolic(1)
-
-
 def _of(fn: Callable[[Value], Value]) -> Callable[[Args, Point], Value]:
     return lambda args, at: fn(_value(args[0], at))
-
-
-def _inverse_hyperbolic(sign: int) -> Callable[[Value], Value]:
-    def value(z: Value) -> Value:
-        return precise.ln(precise.add(z, precise.root(precise.add(precise.multiply(z, z), sign), 2)))
-
-    return value
-
-
-def _atanh(z: Value) -> Value:
-    return precise.divide(precise.ln(precise.divide(precise.add(1, z), precise.add(1, precise.negate(z)))), 2)
-
-
-def _acos(z: Value) -> Value:
-    return precise.add(precise.divide(precise.pi(), 2), precise.negate(precise.asin(z)))
-
-
-def _acot(z: Value) -> Value:
-    return precise.add(precise.divide(precise.pi(), 2), precise.negate(precise.atan(z)))
 
 
 def _absolute(args: Args, at: Point) -> Value:
@@ -382,23 +289,23 @@ RULES: dict[str, Callable[[Args, Point], Value]] = {
     "ln": lambda args, at: precise.ln(_value(args[0], at)),
     "sin": _sine,
     "cos": _cosine,
-    "tan": _over(precise.sin, precise.cos),
-    "cot": _over(precise.cos, precise.sin),
-    "sec": _over(None, precise.cos),
-    "csc": _over(None, precise.sin),
-    "sinh": _of(_sinh),
-    "cosh": _of(_cosh),
-    "tanh": _over(_sinh, _cosh),
-    "coth": _over(_cosh, _sinh),
+    "tan": _of(elementary.tan),
+    "cot": _of(elementary.cot),
+    "sec": _of(elementary.sec),
+    "csc": _of(elementary.csc),
+    "sinh": _of(elementary.sinh),
+    "cosh": _of(elementary.cosh),
+    "tanh": _of(elementary.tanh),
+    "coth": _of(elementary.coth),
     "asin": _of(precise.asin),
-    "acos": _of(_acos),
+    "acos": _of(elementary.acos),
     "atan": _of(precise.atan),
-    "acot": _of(_acot),
-    "asec": lambda args, at: _acos(precise.divide(1, _value(args[0], at))),
-    "acsc": lambda args, at: precise.asin(precise.divide(1, _value(args[0], at))),
-    "asinh": _of(_inverse_hyperbolic(1)),
-    "acosh": _of(_inverse_hyperbolic(-1)),
-    "atanh": _of(_atanh),
+    "acot": _of(elementary.acot),
+    "asec": _of(elementary.asec),
+    "acsc": _of(elementary.acsc),
+    "asinh": _of(elementary.asinh),
+    "acosh": _of(elementary.acosh),
+    "atanh": _of(elementary.atanh),
     "abs": _absolute,
     "floor": _of(precise.floor),
     "ceil": lambda args, at: -precise.floor(precise.negate(_value(args[0], at))),

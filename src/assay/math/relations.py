@@ -8,8 +8,9 @@ from decimal import Decimal
 
 from assay.math import precise
 from assay.math.canonical import canonical
-from assay.math.evaluate import NeedsIntegers, Point, evaluate
+from assay.math.evaluate import evaluate
 from assay.math.limits import TooLarge, Unreadable
+from assay.math.point import NeedsIntegers, Point
 from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym, has, variables, walk
 
 _NAMING = frozenset({"*", "apply", "/", "abs", "ratio", "norm"})

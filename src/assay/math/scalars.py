@@ -9,8 +9,9 @@ from fractions import Fraction
 from assay.math import precise
 from assay.math.decision import Closeness, Decision
 from assay.math.equal import DECADIC, DEGREES_LEFT_OUT, equal
-from assay.math.evaluate import NeedsIntegers, Point, evaluate
+from assay.math.evaluate import evaluate
 from assay.math.limits import TooLarge, Unreadable
+from assay.math.point import NeedsIntegers, Point
 from assay.math.tree import Node, Num, Op, Sym, names, variables
 
 
