@@ -50,7 +50,6 @@ def _maybe_doubted(s: str) -> bool:
     return (
         "not" in s
         or "n't" in s
-        or "n’t" in s
         or "hink" in s
         or "gues" in s
         or "elie" in s
@@ -98,7 +97,6 @@ def _maybe_denied(s: str) -> bool:
         "not" in s
         or "nor " in s
         or "n't" in s
-        or "n’t" in s
         or "nev" in s
         or "nei" in s
         or "han" in s

@@ -44,7 +44,7 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
     text = without_reasoning(response)
-    if ">" not in text:  # one character is found fast, also in a long response
+    if ">" not in text:
         return text
     if text.rfind("|>") >= 0 or text.rfind("</s>") >= 0 or text.rfind("_turn>") >= 0:
         stop = _STOP.search(text)
@@ -55,11 +55,12 @@ def after_thinking(response: str) -> str:
 
 def without_reasoning(response: str) -> str:
     """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
-    if "[THINK]" in response[:64] or response.rfind("[/THINK]") >= 0:
+    # one character is found fast, also in a long response: so each search for a mark stands behind one
+    if "K" in response and ("[THINK]" in response[:64] or response.rfind("[/THINK]") >= 0):
         response = _after_marks(response, "[THINK]", "[/THINK]")
     if not response.isascii() and response.rfind("think▷") >= 0:
         response = _after_marks(response, "◁think▷", "◁/think▷")
-    if ">" not in response:  # one character is found fast, also in a long response
+    if ">" not in response:
         return response
     if response.rfind("channel|>") >= 0:
         response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
