@@ -18,7 +18,7 @@ from assay.math.tree import Node, Num, Op, Sym, names, variables
 def scalars(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """Two expressions."""
     if isinstance(gold, Num) and isinstance(answer, Num):
-        return _numbers(gold, answer, near)
+        return numbers(gold, answer, near)
     if _is(gold, "base") and _is(answer, "base"):
         return Decision(equal(gold, answer), "numbers in a base")
     if _is(gold, "mod") and _is(answer, "mod"):
@@ -103,7 +103,8 @@ def _imaginary(node: Node, letter: str) -> Node:
     return _with_name(node, letter, "i")
 
 
-def _numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
+def numbers(gold: Num, answer: Num, near: Closeness) -> Decision:
+    """Two written numbers."""
     if gold.value == answer.value:
         return Decision(True, "exact numbers")
     if near.relative and within(gold, answer, near.relative):

@@ -17,6 +17,7 @@ from assay.math.limits import TooLarge, Unreadable
 from assay.math.meter import start
 from assay.math.parts import same_parts
 from assay.math.reading import Reading
+from assay.math.scalars import numbers
 from assay.math.tree import Node, Num, Quantity, variables
 from assay.math.words import choices, date, formulas, led_choice, led_word, only_number, same_letters, same_list
 
@@ -223,8 +224,9 @@ def _by_value(g: Node, a: Node, options: Options) -> Decision:
         from assay.math.canonical import canonical
 
         return Decision(canonical(g) == canonical(a), "the same form")
+    near = _nearness(options.tolerance, options.rounding)
     try:
-        return same(g, a, _nearness(options.tolerance, options.rounding))
+        return numbers(g, a, near) if isinstance(g, Num) and isinstance(a, Num) else same(g, a, near)
     except (TooLarge, Unreadable, RecursionError):
         return Decision(None, "undecided")
 
