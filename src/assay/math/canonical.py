@@ -61,7 +61,7 @@ def _fold_op(op: str, args: tuple[Node, ...]) -> Node:
         case "*":
             return _times(args)
         case "/":
-            return _times((args[0], _raise(args[1], Num(-1))))
+            return _quotient(*args)
         case "^":
             return _raise(*args)
         case "root":
@@ -100,6 +100,21 @@ def _times(args: tuple[Node, ...]) -> Node:
     return factors[0] if len(factors) == 1 else Op("*", factors)
 
 
+_FEW = 400
+"""Fractions and powers of up to so many bits are worked out."""
+
+
+def _quotient(top: Node, bottom: Node) -> Node:
+    if (
+        isinstance(top, Num)
+        and isinstance(bottom, Num)
+        and bottom.value
+        and max(_bits(top.value), _bits(bottom.value)) < _FEW
+    ):
+        return _number(Fraction(top.value, bottom.value))
+    return _times((top, _raise(bottom, Num(-1))))
+
+
 def _raise(base: Node, exponent: Node) -> Node:
     if not isinstance(exponent, Num):
         return Op("^", (base, exponent))
@@ -108,7 +123,7 @@ def _raise(base: Node, exponent: Node) -> Node:
         return base
     if not isinstance(n, int):
         return Op("^", (base, exponent))
-    if isinstance(base, Num) and (base.value or n > 0) and abs(n) * _bits(base.value) < 400:
+    if isinstance(base, Num) and (base.value or n > 0) and abs(n) * _bits(base.value) < _FEW:
         return _number(base.value**n if n > 0 else Fraction(base.value) ** n)
     if isinstance(base, Op) and base.op == "*":
         return _times(tuple(_raise(f, exponent) for f in base.args))
