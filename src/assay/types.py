@@ -63,7 +63,7 @@ class Trajectory(Mapping[str, Any]):
     """The whole conversation as it was given; empty when prompt and response were. See `conversation`."""
     ground_truth: Any = None
     """What is known to be right, in whatever form the reward reads."""
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict)
     """Every other column of the row."""
     group: str = ""
     """The id of the prompt: responses with the same id are one GRPO group. Empty: the prompt itself is the id."""
@@ -220,11 +220,11 @@ class RewardOutput:
 
     reward: float | None = None
     """The number; None means not scored. Never a zero that stands for a failure."""
-    token_rewards: list[float] = field(default_factory=list[float])
+    token_rewards: list[float] = field(default_factory=list)
     """One number a token (or a whitespace word), when the reward is that fine. Empty otherwise."""
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict)
     """What the number was made of: sub-scores, what was extracted, what matched, a judge's reply."""
-    components: dict[str, RewardOutput] = field(default_factory=dict[str, "RewardOutput"])
+    components: dict[str, RewardOutput] = field(default_factory=dict)
     """The raw outputs of a composite's parts, by name."""
     outcome: Outcome = Outcome.SCORED
     """How the scoring ended. `SCORED` with no reward given is `ABSTAINED`."""

@@ -21,9 +21,9 @@ class Tokens:
     """The tokens of one answer."""
 
     tokens: list[str]
-    upright: set[int] = field(default_factory=set[int])
+    upright: set[int] = field(default_factory=set)
     """Indexes of tokens that stood in `\\text{}` or an upright font: words and units, not variables."""
-    spaced: set[int] = field(default_factory=set[int])
+    spaced: set[int] = field(default_factory=set)
     """Indexes of tokens with white space before them."""
 
 

@@ -17,7 +17,7 @@ class Point:
     number: int = 0
     """Which of the points: 0 and 1 are positive, 2 and 3 of opposite signs, from 10 on they are natural numbers; from
     100 on they are large, and natural for those letters that usually are; from 104 on for all."""
-    bound: dict[str, Value] = field(default_factory=dict[str, Value])
+    bound: dict[str, Value] = field(default_factory=dict)
     degrees: bool = True
     """Whether a degree is pi/180; otherwise it is 1, for an angle whose degree sign was left out."""
     decadic: bool = False
