@@ -46,7 +46,7 @@ def after_thinking(response: str) -> str:
     text = without_reasoning(response)
     if ">" not in text:
         return text
-    if text.rfind("|>") >= 0 or text.rfind("</s>") >= 0 or text.rfind("_turn>") >= 0:
+    if ("|" in text and text.rfind("|>") >= 0) or text.rfind("</s>") >= 0 or text.rfind("<end_of_turn>") >= 0:
         stop = _STOP.search(text)
         if stop:
             text = text[: stop.start()]
@@ -62,10 +62,10 @@ def without_reasoning(response: str) -> str:
         response = _after_marks(response, "◁think▷", "◁/think▷")
     if ">" not in response:
         return response
-    if response.rfind("channel|>") >= 0:
+    if "|" in response and response.rfind("channel|>") >= 0:
         response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
-    text = _outside(response, "think")
-    for tag, ending in _OTHERS:
+    text = response
+    for tag, ending in _ENDINGS:
         if text.rfind(ending) >= 0:
             text = _outside(text, tag)
     return text
@@ -73,7 +73,8 @@ def without_reasoning(response: str) -> str:
 
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad")
 """The tags that hold what is thought and not said."""
-_OTHERS = (("thinking", "ing>"), ("reasoning", "ing>"), ("thought", "ught>"), ("scratchpad", "pad>"))
+_ENDINGS = tuple((tag, f"{tag}>") for tag in THINKING)
+"""What the opening and the closing tag end on: the longer it is, the faster it is found to be absent."""
 
 
 def _outside(text: str, tag: str) -> str:
