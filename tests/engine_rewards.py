@@ -57,7 +57,7 @@ def act(told: str) -> None:  # noqa: C901  (a table of misdeeds)
     elif word == "grab":
         hold = bytearray(int(rest) * 1_000_000)
         hold[::4096] = b"x" * len(hold[::4096])
-        time.sleep(0.3)
+        time.sleep(1.0)  # a busy machine looks at memory late
     elif word == "leak":
         block = bytearray(int(rest) * 1_000_000)
         block[::4096] = b"x" * len(block[::4096])

@@ -169,6 +169,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0.05))
+        loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
 
 

@@ -60,6 +60,11 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
+def _servers() -> set[int]:
+    """The fork servers below this process: other tests have theirs, and other processes besides."""
+    return {pid for pid in _descendants(os.getpid()) if b"boot.py" in _command(Path(f"/proc/{pid}"))}
+
+
 @pytest.fixture
 def own():
     """A reward of this test's own."""
@@ -69,17 +74,19 @@ def own():
 
 
 def test_close_leaves_no_process_and_it_can_be_used_again(own):
+    others = _servers()
     assert grade(own, RIGHT, TESTS).reward == 1.0
-    servers = _descendants(os.getpid())
+    servers = _servers() - others
     assert servers
     own.close()
-    assert _gone(servers)
+    assert _gone(list(servers))
     assert grade(own, RIGHT, TESTS).reward == 1.0
 
 
 def test_a_server_killed_in_the_middle_of_a_job_costs_one_retry(own):
+    others = _servers()
     grade(own, RIGHT, TESTS)
-    before = _descendants(os.getpid())
+    before = list(_servers() - others)
     slow = "import time\ndef f(x):\n    time.sleep(0.5)\n    return 2 * x"
 
     def kill() -> None:
@@ -97,9 +104,10 @@ def test_a_server_killed_in_the_middle_of_a_job_costs_one_retry(own):
 
 
 def test_servers_that_always_die_are_an_infra_error_and_never_zero(own, monkeypatch):
+    others = _servers()
     grade(own, RIGHT, TESTS)
     monkeypatch.setattr("assay.sandbox.forkserver.BOOT", "/nonexistent/boot.py")
-    for pid in _descendants(os.getpid()):
+    for pid in _servers() - others:
         os.kill(pid, signal.SIGKILL)
     output = grade(own, RIGHT, TESTS)
     assert output.reward is None
@@ -238,16 +246,16 @@ def test_many_programs_leak_nothing(own, count):
         rows.append(Trajectory(response=fenced("print(int(input()) * 2)"), metadata={"tests": stdio(("2", "4"))}))
         rows.append(Trajectory(response=fenced(wrong), metadata={"tests": {"asserts": ["assert f(2) == 4"]}}))
     own.compute_rewards(rows[:40])
-    files, below, mounts = _open_files(), len(_descendants(os.getpid())), Path("/proc/self/mounts").read_text()
+    files, below, mounts = _open_files(), len(_servers()), Path("/proc/self/mounts").read_text()
     memory = _server_memory()
     rewards = [o.reward for o in own.compute_rewards(rows)]
     assert rewards == [1.0, 0.0, 1.0, 0.0] * (count // 4)
-    assert (_open_files(), len(_descendants(os.getpid()))) == (files, below)
+    assert (_open_files(), len(_servers())) == (files, below)
     assert Path("/proc/self/mounts").read_text() == mounts
     assert _server_memory() < memory + 2000
 
 
 def _server_memory() -> int:
-    """The kilobytes of the largest process below this one."""
-    below = (Path(f"/proc/{pid}/status").read_text() for pid in _descendants(os.getpid()))
+    """The kilobytes of the largest of the fork servers."""
+    below = (Path(f"/proc/{pid}/status").read_text() for pid in _servers())
     return max(int(size) for text in below for size in re.findall(r"VmRSS:\s*(\d+)", text))

@@ -88,7 +88,7 @@ def _redact(done: Guarded, prompt: str, reference: str) -> None:
     passages = [done.text[end:]] if done.text[end:].strip() else []
     own = done.text[:end] if end == len(done.text) else _HALF_TOKEN.sub("", done.text[:end])
     found = redact(without_padding(own), prompt, reference)
-    done.text = found.text
+    done.text = found.text.strip() if found.passages else found.text  # the gap that a passage left says nothing
     passages += found.passages
     if passages:
         count = "a passage" if len(passages) == 1 else f"{len(passages)} passages"

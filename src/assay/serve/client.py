@@ -113,6 +113,8 @@ def _seconds(retry_after: str) -> float:
 def _close(loop: asyncio.AbstractEventLoop, session: Any) -> None:
     if loop.is_running():
         asyncio.run_coroutine_threadsafe(session.close(), loop)
+    else:  # what was open ended with the loop
+        session.detach()
 
 
 def _row(trajectory: Trajectory) -> dict[str, Any]:
