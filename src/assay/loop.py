@@ -20,7 +20,7 @@ from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from assay.helpers import helpers
+from assay.threads import threads
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def is_driven() -> bool:
 async def aside(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Drive a coroutine that never waits in another thread, so that what it computes does not hold the loop."""
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(helpers(), context.run, lambda: drive(make()))
+    return await asyncio.get_running_loop().run_in_executor(threads(), context.run, lambda: drive(make()))
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -88,7 +88,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     loop = background_loop()
     if threading.current_thread().name == _thread_name():  # a reward on our own loop calls another one synchronously
-        return helpers().submit(asyncio.run, coroutine).result()
+        return threads().submit(asyncio.run, coroutine).result()
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     look = _Look(loop)
     try:
@@ -154,7 +154,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
         loop = _loops.get(os.getpid())
         if loop is None or loop.is_closed():
             loop = asyncio.new_event_loop()
-            loop.set_default_executor(helpers())
+            loop.set_default_executor(threads())
             _loops.clear()
             _loops[os.getpid()] = loop
             threading.Thread(target=_serve, args=(loop,), name=_thread_name(), daemon=True).start()

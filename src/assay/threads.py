@@ -19,7 +19,7 @@ _MOST_IDLE: Final = 16
 _Job = tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]
 
 
-class Helpers(ThreadPoolExecutor):
+class Threads(ThreadPoolExecutor):
     """An executor without a queue: a call goes to a thread that is idle, or else to a new one."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Helpers(ThreadPoolExecutor):
             inbox = self.idle.pop()
         except IndexError:
             inbox = SimpleQueue()
-            threading.Thread(target=self._work, args=(inbox,), name="assay-helper", daemon=True).start()
+            threading.Thread(target=self._work, args=(inbox,), name="assay-thread", daemon=True).start()
         inbox.put((future, fn, args))
         return future
 
@@ -61,9 +61,9 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, BaseExcep
         return None, error
 
 
-_helpers: dict[int, Helpers] = {}  # by process id: a forked child has none of its parent's threads
+_threads: dict[int, Threads] = {}  # by process id: a forked child has none of its parent's threads
 
 
-def helpers() -> Helpers:
+def threads() -> Threads:
     """This process's own."""
-    return _helpers.get(os.getpid()) or _helpers.setdefault(os.getpid(), Helpers())
+    return _threads.get(os.getpid()) or _threads.setdefault(os.getpid(), Threads())
