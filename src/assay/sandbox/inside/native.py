@@ -48,16 +48,17 @@ def run_native(descriptors: dict[str, int], job_fd: int) -> None:
 
 def sweep() -> None:
     """In the fork server, the first process of its namespace: end whatever is left of a job, and empty the folder."""
-    if os.getpid() == 1:
+    if os.getpid() != 1:
+        return  # not alone: the processes and the folder are others' too
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    while True:
         try:
-            os.kill(-1, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        while True:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                break
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            break
     for entry in os.scandir(SCRATCH):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path, ignore_errors=True)
