@@ -32,7 +32,8 @@ def main() -> None:
     names = chosen.names or known
     if unknown := set(names) - set(known):
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there is {', '.join(known)}")
-    sections = [_about(chosen.quick)]
+    results = HERE / "RESULTS.md"
+    sections = _sections(results)
     for name in names:
         print(f"== {name}", flush=True)
         started = time.perf_counter()
@@ -40,16 +41,33 @@ def main() -> None:
         python = str(own) if own is not None and own.exists() else sys.executable
         command = [python, str(HERE / f"{name}.py"), *(["--quick"] if chosen.quick else [])]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(done.stdout, flush=True)
+        seconds = time.perf_counter() - started
+        print(f"{done.stdout}\n   {seconds:.0f} s", flush=True)
         ended = "" if done.returncode == 0 else f"\n(ended with exit code {done.returncode})"
-        sections.append(f"## {name}\n\n```text\n{done.stdout.rstrip()}{ended}\n```\n")
-        print(f"   {time.perf_counter() - started:.0f} s", flush=True)
-    if not chosen.names:
-        (HERE / "RESULTS.md").write_text("\n".join(sections), encoding="utf-8")
-        print(f"wrote {HERE / 'RESULTS.md'}")
+        sections[name] = f"{_when(seconds)}\n\n```text\n{done.stdout.rstrip()}{ended}\n```\n"
+        if not chosen.quick:  # after each: a run that is stopped keeps what it has measured
+            told = [f"## {name}\n\n{sections[name]}" for name in known if name in sections]
+            results.write_text("\n".join([_about(), *told]), encoding="utf-8")
 
 
-def _about(quick: bool) -> str:
+def _sections(results: Path) -> dict[str, str]:
+    """What was measured before, by benchmark: a run of some of them leaves the others as they are."""
+    if not results.exists():
+        return {}
+    parts = results.read_text(encoding="utf-8").split("\n## ")[1:]
+    return {name: text.strip("\n") + "\n" for name, _, text in (part.partition("\n") for part in parts)}
+
+
+def _when(seconds: float) -> str:
+    return f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, {seconds:.0f} s; {_machine()}"
+
+
+def _machine() -> str:
+    load = os.getloadavg()[2]
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} over the last 15 minutes"
+
+
+def _about() -> str:
     packages = []
     for name in ("assay", *PEERS):
         try:
@@ -58,10 +76,10 @@ def _about(quick: bool) -> str:
             packages.append(f"{name} (absent)")
     return (
         "# Figures\n\n"
-        "Made by `make bench`, everything in one run on one machine. Ratios carry over; absolute times do not.\n\n"
-        f"- {platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
+        "Made by `make bench`. In each table the peers are measured beside us, in one run on one machine. Ratios carry "
+        "over; absolute times do not.\n\n"
+        f"- {platform.platform()}\n"
         f"- {', '.join(packages)}\n"
-        f"- {time.strftime('%Y-%m-%d', time.gmtime())}{', quick run: not to be quoted' if quick else ''}\n"
     )
 
 
