@@ -70,7 +70,12 @@ class Leaf:
     @property
     def lends(self) -> bool:
         """Whether rows are lent: a stranger who writes into one must not change what its neighbours are told of it."""
-        return self.lend and self.call.lends and not type(self.reward).__module__.startswith("assay.rewards.")
+        return self.lend and self.call.lends and not self.ours
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of Assay's own rewards: what they return is whole, and they write into no row."""
+        return type(self.reward).__module__.startswith("assay.rewards.")
 
     async def score(self) -> list[RewardOutput]:
         """One output for each trajectory; failures are carried."""
@@ -90,7 +95,7 @@ class Leaf:
         # The hot loop: nothing is looked up or made here beyond what a row needs, and the boundary is entered once,
         # and again behind a row that raised.
         call, name, context, clock = self.call, self.reward.name, self.context, time.perf_counter
-        fn, plain = call.fn, call.plain
+        fn, plain, ours = call.fn, call.plain, self.ours
         outputs: list[RewardOutput] = []
         boundary, count = Boundary(), len(trajectories)
         rows = map(Trajectory.lent, trajectories) if self.lends else iter(trajectories)
@@ -103,7 +108,7 @@ class Leaf:
                         if type(value) not in _SETTLED and inspect.isawaitable(value):
                             value = await _settled(value)
                         value = as_output(value, name)
-                    elif not is_whole(value):
+                    elif not (ours or is_whole(value)):
                         value = as_output(value, name)
                     now = clock()
                     value.seconds, then = now - then, now
