@@ -13,6 +13,7 @@ tried again.
 from __future__ import annotations
 
 import atexit
+import functools
 import math
 import os
 import threading
@@ -128,8 +129,9 @@ def cores() -> int:
     return here if quota == "max" else max(1, min(here, math.ceil(int(quota) / int(period))))
 
 
+@functools.cache  # asked once: what is free changes all the time, and a pool is for one limit
 def default_memory_mb(size: int) -> int:
-    """What a worker may use where nothing is declared: its share of half of what is free."""
+    """What a worker may use where nothing is declared: its share of half of what is free at the first use."""
     try:
         with open("/proc/meminfo") as file:
             free = next(int(line.split()[1]) // 1024 for line in file if line.startswith("MemAvailable"))
