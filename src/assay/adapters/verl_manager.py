@@ -75,21 +75,25 @@ class Groups:
 
     def __init__(self, reward: RewardFunction, size: int, timeout: float) -> None:
         self.reward, self.size, self.timeout = reward, size, timeout
-        self.open: dict[str, tuple[list[Trajectory], asyncio.Future[list[RewardOutput]]]] = {}
+        self.open: dict[str, tuple[list[Trajectory], asyncio.Future[asyncio.Task[list[RewardOutput]]]]] = {}
 
     async def score(self, row: Trajectory) -> RewardOutput:
         """The row's output, once its group is whole."""
-        rows, done = self.open.setdefault(row.group, ([], asyncio.get_running_loop().create_future()))
+        rows, whole = self.open.setdefault(row.group, ([], asyncio.get_running_loop().create_future()))
         place = len(rows)
         rows.append(row)
         if len(rows) == self.size:
             del self.open[row.group]
-            done.set_result(await asyncio.to_thread(score, self.reward, rows))
+            whole.set_result(asyncio.create_task(asyncio.to_thread(score, self.reward, rows)))
         try:
             async with asyncio.timeout(self.timeout):
-                return (await asyncio.shield(done))[place]
+                scored = await asyncio.shield(whole)
         except TimeoutError:
+            if self.open.get(row.group, ([], None))[1] is whole:
+                del self.open[row.group]  # a sample that comes later must not complete a group that was given up
             raise RewardTimeout(
                 f"reward {self.reward.name!r} needs the {self.size} responses to a prompt together; {len(rows)} came "
                 f"to this worker within {self.timeout} s. Set reward.num_workers=1, so that no group is split."
             ) from None
+        # all wait for the one task: its error reaches each of them, and none that goes away takes it from the others
+        return (await asyncio.shield(scored))[place]
