@@ -144,12 +144,12 @@ def test_verl_waits_for_a_whole_group():
 def test_verl_a_group_that_cannot_be_scored_keeps_nobody_waiting():
     async def group():
         waiting = verl_manager.Groups(FunctionReward(best), 2, timeout=30.0)
-        waiting.reward = None  # stands for whatever fails outside of the reward itself
+        waiting.reward = None  # stands for whatever fails outside of a reward
         rows = [Trajectory(response=r, group="p") for r in ("a", "b")]
         async with asyncio.timeout(10):
             return await asyncio.gather(*(waiting.score(row) for row in rows), return_exceptions=True)
 
-    assert [type(error) for error in asyncio.run(group())] == [TypeError, TypeError]
+    assert [type(error) for error in asyncio.run(group())] == [ConfigError, ConfigError]
 
 
 def test_verl_a_sample_that_comes_too_late_does_not_complete_a_group_that_was_given_up():

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.train.alarms import Alarms, tensorboard
-from assay.types import RewardOutput, Trajectory
+from assay.types import Outcome, RewardOutput, Trajectory
 
 LINES = """first the train leaves at nine and then it goes north by the river where two towns stand and after them come
 hills with sheep on them while rain falls over old stone walls near a small farm that sells honey to walkers"""
@@ -50,6 +50,18 @@ def test_a_healthy_run_raises_nothing(tmp_path):
 def test_a_collapse(tmp_path):
     rules = run(Alarms(tmp_path), 40, right=lambda step: 0.8 if step < 25 else 0.05)
     assert "collapse" in rules
+
+
+def test_steps_that_are_not_scored_are_no_collapse_but_are_told(tmp_path):
+    alarms = Alarms(tmp_path)
+    run(alarms, 20, right=0.8)
+    for step in range(21, 31):
+        rows, outputs = batch(step, right=0.8)
+        alarms.observe(rows, [RewardOutput.failed(Outcome.INFRA_ERROR, "the judge is down") for _ in outputs])
+        alarms.step(step)
+    rules = {alarm.rule for alarm in alarms.raised}
+    assert "collapse" not in rules
+    assert "not_scored" in rules
 
 
 def test_responses_that_speak_to_the_judge_are_saved(tmp_path):

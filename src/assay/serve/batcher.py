@@ -146,8 +146,9 @@ class Batcher:
             lane.leave()
             return None
         error = work.exception()  # a reward's own failures are in the outputs; this would be the Engine's
-        if error is None:
+        if error is None or isinstance(error, Exception):  # anything else has ended the thread
             self._idle.append(lane)
+        if error is None:
             return work.result()
         said = f"the engine failed: {type(error).__name__}: {error}"
         return [RewardOutput.failed(Outcome.INFRA_ERROR, said) for _ in rows]

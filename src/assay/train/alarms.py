@@ -120,9 +120,9 @@ class Alarms:
     def _collapse(self) -> Iterable[Finding]:
         """The mean reward fell back from the best stretch that there was."""
         few = 5
-        if len(self._means) < 3 * few:
+        known = [mean for mean in self._means if math.isfinite(mean)]  # a step that was not scored is no step at 0
+        if len(known) < 3 * few:
             return
-        known = [m if math.isfinite(m) else 0.0 for m in self._means]
         stretches = [sum(known[i : i + few]) / few for i in range(len(known) - few + 1)]
         first, best, now = stretches[0], max(stretches), stretches[-1]
         lost, gained = best - now, best - first
