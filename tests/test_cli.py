@@ -16,9 +16,11 @@ from assay.record import Run
 ENV = {**os.environ, "COLUMNS": "120", "PYTHONWARNINGS": "error"}
 
 
-def assay(*words, stdin=None, cwd=None):
+def assay(*words, stdin=None, cwd=None, columns="80"):
     command = [sys.executable, "-m", "assay", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, input=stdin, timeout=120, env=ENV, cwd=cwd)
+    return subprocess.run(
+        command, capture_output=True, text=True, input=stdin, timeout=120, env={**ENV, "COLUMNS": columns}, cwd=cwd
+    )
 
 
 @pytest.fixture
@@ -142,6 +144,12 @@ def test_list_and_explain(files):
     assert "Hacked by" in explained.stdout
     assert "ground_truth" in assay("explain", "mine.py:gold", cwd=files).stdout
     assert assay("explain", "lenght").returncode == 2
+
+
+def test_a_line_that_is_broken_off_stays_at_its_depth():
+    said = assay("explain", "math", columns="60").stdout.splitlines()
+    assert len(said) > 8
+    assert all(line.startswith("  ") and len(line.rstrip()) <= 60 for line in said[1:])
 
 
 def test_version_and_help():

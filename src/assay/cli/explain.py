@@ -6,6 +6,8 @@ import inspect
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from assay.calling import Call
 from assay.cli.choices import chosen_reward
@@ -36,37 +38,42 @@ def explain(
 
 
 def _explain_class(name: str, lacks: str) -> None:
-    cls, out = builtin_class(name), console()
-    out.print(f"{name}  ({cls.__name__})", style="bold")
-    _paragraphs(cls, "")
-    out.print(f"  {lacks}", markup=False)
-    out.print(f"  takes: {parameters(cls)}", markup=False)
+    cls = builtin_class(name)
+    _say(0, f"{name}  ({cls.__name__})", "bold")
+    _paragraphs(cls, 1)
+    _say(1, lacks)
+    _say(1, f"takes: {parameters(cls)}")
 
 
 def _explain(reward: RewardFunction, depth: int) -> None:
-    out, indent = console(), "  " * depth
-    out.print(f"{indent}{reward.name}  ({type(reward).__name__})", style="bold")
+    _say(depth, f"{reward.name}  ({type(reward).__name__})", "bold")
+    below = depth + 1
     if isinstance(reward, Composition):
-        _paragraphs(reward, indent)
+        _paragraphs(reward, below)
         weights = reward.weights(0) if hasattr(reward, "weights") else {}  # pyright: ignore
         for name, child in reward.children.items():
-            out.print(f"{indent}  {name}" + (f"  x {weights[name]:g}" if name in weights else ""))
+            _say(below, name + (f"  x {weights[name]:g}" if name in weights else ""))
             _explain(child, depth + 2)
         return
-    _paragraphs(reward.fn if isinstance(reward, FunctionReward) else reward, indent)
+    _paragraphs(reward.fn if isinstance(reward, FunctionReward) else reward, below)
     contract, call = reward.contract, call_of(reward)
     needs = required_columns(reward)
-    out.print(f"{indent}  needs: {', '.join(needs) if needs else 'no column beyond the response'}")
-    out.print(f"{indent}  called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
+    _say(below, f"needs: {', '.join(needs) if needs else 'no column beyond the response'}")
+    _say(below, f"called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
     span = "anywhere" if contract.range is None else f"in [{contract.range[0]:g}, {contract.range[1]:g}]"
-    out.print(f"{indent}  lies {span}; {'deterministic' if contract.deterministic else 'may differ from call to call'}")
+    _say(below, f"lies {span}; {'deterministic' if contract.deterministic else 'may differ from call to call'}")
 
 
-def _paragraphs(thing: object, indent: str) -> None:
+def _paragraphs(thing: object, depth: int) -> None:
     doc = inspect.getdoc(thing) or "(it has no docstring)"
     for paragraph in doc.split("\n\n"):
         if not paragraph.startswith(("Args:", "Example:")) and ">>>" not in paragraph:
-            console().print(f"{indent}  {' '.join(paragraph.split())}")
+            _say(depth, " ".join(paragraph.split()))
+
+
+def _say(depth: int, text: str, style: str = "") -> None:
+    """Print at a depth, with the lines that a narrow terminal breaks off at the same depth."""
+    console().print(Padding(Text(text, style), (0, 0, 0, 2 * depth), expand=False))
 
 
 def _where(call: Call, timeout: float | None, workers: bool) -> str:
