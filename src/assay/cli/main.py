@@ -57,7 +57,8 @@ def main(argv: list[str] | None = None) -> None:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     called = next((word for word in words if word in COMMANDS), None)
-    for name in [called] if called else COMMANDS:
+    needed = [called] if called else [] if words[:1] == ["--version"] else list(COMMANDS)
+    for name in needed:
         module, _, function = COMMANDS[name].partition(":")
         app.command(name)(getattr(import_module(f"assay.cli.{module}"), function))
     try:
