@@ -21,7 +21,7 @@ from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, trajectories_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, answered, trajectories_of
 
 log = logging.getLogger("assay.engine")
 
@@ -53,7 +53,7 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    row = Trajectory.of(trajectory)
+    row = answered(trajectory)
     check_columns(reward, row)
     (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
