@@ -156,3 +156,4 @@ def test_what_holds_no_response_is_refused_and_not_scored_as_an_empty_one(rows, 
 def test_an_empty_response_is_one():
     tool_call = [ASKED, {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f"}}]}]
     assert [t.response for t in trajectories_of([{"response": ""}, "", Trajectory(prompt="q"), tool_call])] == [""] * 4
+    assert trajectories_of([{"prompt": [ASKED], "response": ""}])[0].response == ""

@@ -176,8 +176,8 @@ def answered(row: Any) -> Trajectory:
     if t.response or t is row or isinstance(row, str):
         return t
     given: Any = row if isinstance(row, Mapping) else {}
-    said = t.completion if t.messages else (_said(given.get(name), name) for name in ("response", "completion"))
-    if all(one is None for one in said):
+    said = [_said(given.get(name), name) for name in ("response", "completion")]
+    if all(one is None for one in said) and not (t.messages and t.completion):
         raise TypeError("needed a row with a response (or completion, or messages that end in one); it has none.")
     return t
 
