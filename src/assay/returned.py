@@ -73,15 +73,15 @@ def _finite(number: float, name: str) -> float:
 
 
 def is_whole(output: RewardOutput) -> bool:
-    """Whether every field of an author's output is of the kind that it should be."""
+    """Whether every field of an author's output is of the kind that it should be; one with parts is looked at whole."""
     return (
         type(output.metadata) is dict
         and type(output.outcome) is Outcome
+        and not output.components
         and type(output.components) is dict
         and type(output.error) is str
         and type(output.token_rewards) is list
         and type(output.seconds) in (float, int)
-        and not (output.components and any(type(part) is not RewardOutput for part in output.components.values()))
     )
 
 
