@@ -16,6 +16,7 @@ import pytest
 
 from assay import Contract, Engine, InfraError, Outcome, RewardFunction, RewardOutput, Trajectory, declare, score
 from assay.cache import Cache, key_of
+from assay.errors import ConfigError
 from assay.fingerprint import fingerprint
 
 
@@ -259,3 +260,73 @@ def test_no_pickle_in_the_file(path: Path) -> None:
     assert value.startswith("{")
     cache.close()
     assert os.path.getsize(path) < 200_000
+
+
+FILES = {
+    "helpers.py": "LIMIT = 3\ndef long(text): return len(text) > LIMIT\nclass Scale:\n    def of(self, x): return x\n",
+    "mine.py": (
+        "import dataclasses, functools, helpers\nfrom helpers import Scale, long\n"
+        "@dataclasses.dataclass\nclass Settings:\n    least: float = 0.5\n"
+        "SETTINGS = Settings(0.25)\nPART = functools.partial(long)\n"
+        "def by_module(response): return helpers.long(response)\n"
+        "def by_name(response): return long(response)\n"
+        "def by_part(response): return PART(response)\n"
+        "def by_class(response): return Scale().of(1.0)\n"
+        "def by_settings(response): return SETTINGS.least\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "now", "changed"),
+    [
+        ("helpers.py", "len(text) > LIMIT", "len(text) >= LIMIT", {"by_module", "by_name", "by_part"}),
+        ("helpers.py", "LIMIT = 3", "LIMIT = 4", {"by_module", "by_name", "by_part"}),
+        ("helpers.py", "return x", "return x / 2", {"by_class"}),
+        ("mine.py", "Settings(0.25)", "Settings(0.75)", {"by_settings"}),
+        ("mine.py", "", "", set()),
+    ],
+)
+def test_code_is_followed_into_the_files_beside_it(tmp_path: Path, file, before, now, changed) -> None:
+    names = ["by_module", "by_name", "by_part", "by_class", "by_settings"]
+    code = (
+        "import sys\nfrom assay.load import load_reward\nfrom assay.fingerprint import fingerprint\n"
+        "for name in sys.argv[1:]: print(fingerprint(load_reward('mine.py:' + name)).key)"
+    )
+
+    def keys() -> list[str]:
+        command = [sys.executable, "-B", "-c", code, *names]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
+        return done.stdout.split()
+
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    first = keys()
+    (tmp_path / file).write_text(FILES[file].replace(before, now) if before else FILES[file])
+    assert {name for name, a, b in zip(names, first, keys(), strict=True) if a != b} == changed
+
+
+@pytest.mark.parametrize(
+    "value", ["garbage", '{"reward": "1", "outcome": "scored"}', '{"outcome": "never"}', "[" * 9999]
+)
+def test_what_is_no_output_was_never_stored(path: Path, value: str) -> None:
+    once = declare(cost=1.0)(lambda response: float(len(response)))
+    score(once, ["ab"], engine=Engine(cache=path))
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE entries SET value = ?", (value,))
+    for _ in range(2):
+        assert [o.reward for o in score(once, ["ab"], engine=Engine(cache=path))] == [2.0]
+
+
+def test_a_cache_that_cannot_be_opened_is_told_at_once_and_no_reason_to_stop_later(tmp_path: Path, monkeypatch) -> None:
+    once = declare(cost=1.0)(lambda response: 1.0)
+    (tmp_path / "file").write_text("x" * 4096)
+    for bad in (tmp_path, tmp_path / "file", tmp_path / "file" / "below.db"):
+        with pytest.raises(ConfigError, match="Name another file"):
+            score(once, ["a"], engine=Engine(cache=bad))
+    cache = Cache(tmp_path / "good.db")
+    cache.put({"k": "1"})
+    cache.close()
+    cache.path = tmp_path  # as another thread would find it when there are no more files to be had
+    assert (cache.get(["k"]), cache.claim(["k"])) == ({}, ["k"])
+    assert "unable to open" in cache.trouble

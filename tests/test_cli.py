@@ -89,6 +89,57 @@ def test_a_broken_line_is_told_and_the_rest_goes_on(files):
     assert "line 8: needed an object {...}, found list" in done.stderr
 
 
+def test_a_row_without_a_response_is_no_empty_answer(files):
+    rows = [{"response": "ok"}, {"response": None}, {"response": 12}, {"prompt": "q"}, {"messages": "abc"}]
+    rows += [{"messages": [{"role": "user", "content": "q"}]}, {"response": ""}]
+    (files / "gaps.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = assay("score", "gaps.jsonl", "-r", "mine.py:short", "-o", "out.jsonl", cwd=files)
+    assert done.returncode == 1
+    assert "gaps.jsonl, row 2: needed a row with a response" in done.stderr
+    assert "row 3: needed 'response' as text or as a list of messages; found int 12" in done.stderr
+    assert "row 5: needed messages as a list" in done.stderr
+    assert [t.response for t, _ in Run(files / "out.jsonl")] == ["ok", ""]
+    resumed = assay("score", "gaps.jsonl", "-r", "mine.py:short", "-o", "out.jsonl", "--resume", cwd=files)
+    assert (resumed.returncode, "is complete" in resumed.stderr) == (0, True)
+
+
+def test_a_pipe_is_read_once(files):
+    (files / "run.sh").write_text(f"{sys.executable} -m assay score <(cat rows.jsonl) -r mine.py:short -o out.jsonl")
+    done = subprocess.run(["bash", "run.sh"], capture_output=True, text=True, env=ENV, cwd=files, check=False)
+    assert done.returncode == 0, done.stderr
+    assert Run(files / "out.jsonl").header["rows"] == 6
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_half_characters_and_deep_brackets_are_written_and_read_back(files, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("polars")
+    rows = [
+        {"response": "\ud800 x"},
+        {"response": "[" * 20_000 + "]" * 20_000},
+        {"response": "ok", "ground_truth": 10**40},
+    ]
+    (files / "odd.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = assay("score", "odd.jsonl", "-r", "mine.py:short", "-o", name, cwd=files)
+    assert done.returncode == 0, done.stderr
+    if name == "out.jsonl":
+        (files / name).read_text(encoding="utf-8")
+    again = assay("rescore", name, "-o", f"again-{name}", cwd=files)
+    assert again.returncode == 0, again.stderr
+    back = [t for t, _ in Run(files / f"again-{name}")]
+    assert [t.response[1:] for t in back] == [" x", rows[1]["response"][1:], "k"]
+    assert int(back[2].ground_truth) == 10**40
+
+
+def test_a_terminal_of_another_alphabet_is_no_reason_to_stop(files):
+    command = [sys.executable, "-m", "assay", "score", "rows.jsonl", "-r", "mine.py:short"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**ENV, "PYTHONIOENCODING": "ascii"}, cwd=files, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Best" in done.stdout
+
+
 def test_several_rewards_weights_limit_and_standard_input(files):
     words = ["score", "-", "-r", "mine.py:short", "-r", "length:target=1", "--set", "weight.short=2", "--limit", "3"]
     done = assay(*words, "-o", "out.jsonl", stdin=(files / "rows.jsonl").read_text(), cwd=files)
@@ -109,6 +160,9 @@ def test_several_rewards_weights_limit_and_standard_input(files):
         (["binary", "-r", "length:target=3"], "is not text"),
         (["fake.parquet", "-r", "length:target=3"], "cannot be read"),
         (["words.txt", "-r", "length:target=3"], "holds no rows"),
+        (["other.jsonl", "-r", "length:target=3"], "--rename output=response"),
+        (["null.jsonl", "-r", "length:target=3"], "holds no row that can be scored"),
+        (["rows.jsonl", "-r", "length:target=3", "--on-failure", "nan"], "a finite number"),
         (["rows.jsonl", "-r", "broken.py:f"], "failed to import at line 1"),
         (["rows.jsonl", "-r", "bad.yaml"], "unknown key"),
         (["rows.jsonl", "-r", "length:target=3", "--rename", "oops"], "--rename needs name=value"),
@@ -122,6 +176,8 @@ def test_wrong_use_is_one_line_and_exit_2(files, words, said):
     (files / "binary").write_bytes(bytes(range(256)))
     (files / "fake.parquet").write_bytes(b"PAR1 and nothing more")
     (files / "words.txt").write_text("just words\nand more\n")
+    (files / "other.jsonl").write_text('{"question": "q", "output": "a"}\n')
+    (files / "null.jsonl").write_text('{"prompt": "q", "response": null}\n')
     (files / "broken.py").write_text("import nothing_there\n")
     (files / "bad.yaml").write_text("trems: {}\n")
     done = assay("score", *words, cwd=files)

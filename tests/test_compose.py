@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from fractions import Fraction
 
 import pytest
 
@@ -24,6 +25,7 @@ from assay import (
     Steps,
     Term,
     Trajectory,
+    as_reward,
     score,
 )
 from assay.compose import Batch, refold
@@ -77,6 +79,40 @@ def test_weights_that_are_no_finite_number_are_refused(weight):
 
 def test_negative_zero_and_unnormalised_weights_are_taken():
     assert rewards(CompositeReward([(short, -1.0), (number, 3.0), (short, 0.0)]), "0.5") == [0.5]
+
+
+@pytest.mark.parametrize("weight", [Fraction(1, 2), 1, 0.5])
+def test_numbers_of_every_library_are_weights(weight):
+    assert CompositeReward([(short, weight)]).weights(0) == {"short": float(weight)}
+
+
+@pytest.mark.parametrize("terms", [as_reward(short), "length", 3])
+def test_what_is_no_list_of_terms_is_told_so(terms):
+    with pytest.raises(ConfigError, match=r"\(reward, weight\) pairs"):
+        CompositeReward(terms)
+
+
+def test_parts_that_come_to_more_than_a_float_are_no_score():
+    huge = CompositeReward([(lambda response: 1e308, 10.0)])
+    assert [(o.reward, o.outcome) for o in score(huge, ["x"])] == [(None, "grader_error")]
+    lopsided = {"1": 1e200, "2": 0.0, "3": 1e308, "4": -1e308, "5": 1.0}
+    far = Normalize(lambda response: lopsided[response])
+    for rows in (["1", "2"], ["3", "4", "5"]):
+        assert all(o.reward is None or math.isfinite(o.reward) for o in score(far, rows))
+    running = Normalize(lambda response: lopsided[response], "running")
+    score(running, ["3", "4"])
+    score(running, ["5", "2"] * 50)
+    assert all(math.isfinite(value) for value in running.state_dict().values())
+
+
+@pytest.mark.parametrize("step", ["Step 1: add", [1], math.nan, math.inf])
+def test_a_column_step_that_is_no_step_costs_its_row(step):
+    rows = [{"response": "0.5", "step": step}, {"response": "0.5", "step": "7"}]
+    for reward in (Curriculum([(0, short)]), CompositeReward([(short, Linear(1.0, 1.0, steps=9))])):
+        bad, good = score(reward, rows)
+        assert (bad.reward, bad.outcome, good.reward) == (None, "abstained", 1.0)
+        assert "'step' is no number" in bad.error
+        assert score(reward, rows, step=3)[0].reward == 1.0
 
 
 def test_an_empty_composite_is_refused():
@@ -184,6 +220,13 @@ def test_a_curriculum_follows_the_step_of_the_batch_or_the_row():
     assert rewards(plan, "0.25", step=2000) == [0.25]
     with pytest.raises(ConfigError, match="starts at step 0"):
         Curriculum([(5, short)])
+    for start in (0.5, math.nan, "0"):
+        with pytest.raises(ConfigError, match="whole steps"):
+            Curriculum([(start, short)])
+    with pytest.raises(ConfigError, match="finite numbers"):
+        Linear(0.0, 1.0, steps=math.nan)
+    with pytest.raises(ConfigError, match="one of the two"):
+        ByTask({"default": short}, default=number)
 
 
 def test_schedules():

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from assay.distributed import pieces_of, rows_of
+from assay.distributed import Order, pieces_of, rows_of
 from assay.errors import ConfigError
 from assay.record import Run
 from assay.rollouts import Rollouts
@@ -113,10 +113,12 @@ def test_from_python_with_a_reward_that_is_not_in_a_file(folder: Path) -> None:
     assert done.stdout.split()[-1:] == ["1000"], done.stderr
 
 
-def read(path: Path, rows: int, skip: int = 0, limit: int | None = None) -> Sequence[list[dict[str, Any]]]:
+def read(
+    path: Path, rows: int, skip: int = 0, limit: int | None = None, rename: dict[str, str] | None = None
+) -> Sequence[list[dict[str, Any]]]:
     broken: list[str] = []
-    pieces = pieces_of(Rollouts(path, limit=limit), rows, skip)
-    return [list(rows_of(str(path), piece.start, piece.end, broken)) for piece in pieces]
+    pieces = pieces_of(Rollouts(path, rename or {}, limit), rows, skip)
+    return [list(rows_of(Order(None, str(path), rename or {}), piece.start, piece.end, broken)) for piece in pieces]
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
@@ -134,6 +136,26 @@ def test_pieces_keep_groups_together_and_lose_nothing(tmp_path: Path, suffix: st
     assert not any(a & b for a, b in pairwise(groups))
     assert [row["id"] for piece in read(path, 16, skip=100) for row in piece] == list(range(100, 203))
     assert [row["id"] for piece in read(path, 16, skip=10, limit=50) for row in piece] == list(range(10, 50))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_rows_that_cannot_be_scored_are_not_counted_among_those_that_were(tmp_path: Path, suffix: str) -> None:
+    answers = [None if i % 7 == 3 else str(i) for i in range(200)]
+    rows = [{"asked": f"q{i // 5}", "response": answer, "id": i} for i, answer in enumerate(answers)]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "jsonl":
+        lines = [json.dumps(row) for row in rows]
+        lines[20:20] = ["{broken", "[1]"]
+        path.write_text("\n".join(lines))
+    else:
+        pytest.importorskip("polars", reason="Parquet needs polars").DataFrame(rows).write_parquet(path)
+    rename = {"asked": "prompt"}
+    good = [row["id"] for row in rows if row["response"] is not None]
+    ids = [[row["id"] for row in piece] for piece in read(path, 16, rename=rename)]
+    assert [i for piece in ids for i in piece] == good
+    assert not any({i // 5 for i in a} & {i // 5 for i in b} for a, b in pairwise(ids))  # its prompt has another name
+    assert [row["id"] for piece in read(path, 16, skip=60, rename=rename) for row in piece] == good[60:]
+    assert [row["id"] for piece in read(path, 16, 60, 90, rename) for row in piece] == good[60:90]
 
 
 def test_standard_input_is_refused() -> None:

@@ -180,6 +180,21 @@ class InCall(RewardFunction):
         return [float(t["messages"][-1]["content"] == g) for t, g in zip(trajectories, ground_truths, strict=True)]
 
 
+class InCallByPlace(RewardFunction):
+    def __call__(self, rows, golds):
+        return [float(t["response"] == g) for t, g in zip(rows, golds, strict=True)]
+
+
+class InCallAlone(RewardFunction):
+    def __call__(self, trajectories):
+        return [len(t.response) / 10 for t in trajectories]
+
+
+class InCallAsTrl(RewardFunction):
+    def __call__(self, prompts, completions, **columns):
+        return [len(c) / 10 + len(p) for p, c in zip(prompts, completions, strict=True)]
+
+
 class AwaitsOne(RewardFunction):
     async def compute_reward(self, trajectory):
         await asyncio.sleep(0.001)
@@ -192,7 +207,19 @@ class AwaitsMany(RewardFunction):
         return [0.5 for _ in trajectories]
 
 
-@pytest.mark.parametrize("reward", [NoInit({"hello"}), InBatch(), InCall(), AwaitsOne(), AwaitsMany()])
+@pytest.mark.parametrize(
+    "reward",
+    [
+        NoInit({"hello"}),
+        InBatch(),
+        InCall(),
+        InCallByPlace(),
+        InCallAlone(),
+        InCallAsTrl(),
+        AwaitsOne(),
+        AwaitsMany(),
+    ],
+)
 def test_a_subclass_works_whichever_method_it_overrides(reward):
     outputs = score(reward, ROWS)
     assert [o.reward for o in outputs[:4]] == [o.reward for o in outputs[4:]]
@@ -230,6 +257,16 @@ def test_what_is_no_reward_is_an_error_and_not_a_zero(bad):
     assert "'function'" in output.error
     with pytest.raises(RewardError):
         reward.compute_reward(Trajectory(response="x"))
+
+
+def test_parts_of_parts_are_read_as_strictly():
+    nan, cycle = RewardOutput(float("nan")), RewardOutput(1.0)
+    cycle.components["me"] = cycle
+    for whole in (RewardOutput(1.0, components={"a": RewardOutput(1.0, components={"b": nan})}), cycle):
+        (output,) = score(lambda response, whole=whole: whole, ["x"])
+        assert (output.reward, output.outcome, output.components) == (None, "grader_error", {})
+    fine = RewardOutput(1, components={"a": RewardOutput(True)})
+    assert score(lambda response: fine, ["x"])[0].components["a"].reward == 1.0
 
 
 @pytest.mark.parametrize(
@@ -325,6 +362,19 @@ def test_called_with_trajectories_it_returns_nan_where_not_scored():
     assert values[0] == 1.0
     assert math.isnan(values[1])
     assert all(type(v) is float for v in values)
+
+
+def test_columns_of_another_length_or_kind_are_told():
+    reward = as_reward(lambda response, word="": 1.0)
+    for word, found in (("a", "str 'a'"), (3, "int 3"), (["a"], "1 values"), ({"a": 1}, "dict")):
+        with pytest.raises(
+            TypeError, match=f"'word' as a list with one value for each of 2 completions; found {found}"
+        ):
+            reward(prompts=["q"] * 2, completions=["a", "b"], word=word)
+    with pytest.raises(TypeError, match="no columns; found \\['word'\\]"):
+        reward(["a", "b"], word=["a", "b"])
+    with pytest.raises(TypeError, match="a ground truth for each of 2 trajectories; found 3"):
+        reward(["a", "b"], ["1", "2", "3"])
 
 
 def test_called_with_neither_it_says_how():

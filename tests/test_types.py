@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 from assay import Outcome, RewardOutput, Trajectory
+from assay.types import trajectories_of
 
 SAID = [
     {"role": "system", "content": "Be brief."},
@@ -106,3 +107,53 @@ def test_no_number_is_an_abstention_and_never_a_zero():
     assert RewardOutput().reward is None
     assert RewardOutput(0.0).outcome is Outcome.SCORED
     assert RewardOutput.failed(Outcome.TIMEOUT, "late").reward is None
+
+
+class Array:
+    """As numpy, and so pandas, has the lists of a Parquet file."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def tolist(self):
+        return list(self.values)
+
+
+ASKED, ANSWERED = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": Array(ASKED), "response": "a"},
+        {"prompt": (ASKED,), "completion": Array(ANSWERED)},
+        {"prompt": "q", "response": [ANSWERED], "group": float("nan")},
+        {"messages": Array(ASKED, ANSWERED), "response": None},
+        {"prompt": "q", "completion": "a", "response": float("nan")},
+    ],
+)
+def test_rows_of_data_frames_are_read_whole(row):
+    (t,) = trajectories_of([row])
+    assert (t.prompt, t.response, t.group) == ("q", "a", "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"response": "a"}, {"prompt": "q"}], "row 1: needed a row with a response"),
+        ([{"prompt": "q", "response": None}], "row 0: needed a row with a response"),
+        ([[ASKED]], "row 0: needed a row with a response"),
+        ([{"prompt": "q", "response": 12}], "'response' as text or as a list of messages; found int 12"),
+        ([{"prompt": b"q", "response": "a"}], "'prompt' as text"),
+        (type("DataFrame", (), {"columns": ["response"]})(), "a DataFrame, which is iterated by its columns"),
+    ],
+)
+def test_what_holds_no_response_is_refused_and_not_scored_as_an_empty_one(rows, said):
+    with pytest.raises(TypeError, match=said):
+        trajectories_of(rows)
+
+
+def test_an_empty_response_is_one():
+    tool_call = [ASKED, {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f"}}]}]
+    assert [t.response for t in trajectories_of([{"response": ""}, "", Trajectory(prompt="q"), tool_call])] == [""] * 4
+    assert trajectories_of([{"prompt": [ASKED], "response": ""}])[0].response == ""

@@ -52,6 +52,7 @@ class Cache:
     """Why it could not be used, where that is so."""
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _puts: int = 0
+    _opened: bool = False
 
     def get(self, keys: Iterable[str]) -> dict[str, str]:
         """The values that are there."""
@@ -107,9 +108,7 @@ class Cache:
         try:
             yield db
         except sqlite3.Error as error:
-            if not self.trouble:
-                log.warning("the cache %s cannot be used, and rewards are called instead: %s", self.path, error)
-            self.trouble = str(error)
+            self._say(error)
 
     def size_mb(self) -> float:
         """What the entries take."""
@@ -134,26 +133,24 @@ class Cache:
         """This thread's own connection; a forked child does not use its parent's."""
         if getattr(self._local, "pid", None) != os.getpid():
             self._local.db, self._local.pid = self._open(), os.getpid()
+            self._opened = True
         return self._local.db
 
     def _open(self) -> sqlite3.Connection:
-        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        until = time.monotonic() + _PATIENCE
-        while True:
-            db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            try:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("PRAGMA synchronous = NORMAL")
-                db.executescript(_TABLES)
-                return db
-            except sqlite3.OperationalError:  # sqlite does not wait by itself while another process changes the mode
-                db.close()
-                if time.monotonic() > until:
-                    raise
-                time.sleep(random.uniform(0.001, 0.02))
-            except sqlite3.DatabaseError as error:
-                db.close()
-                raise ConfigError(f"{self.path} is no cache ({error}). Name another file, or take it away.") from error
+        try:
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            return _connected(self.path)
+        except (sqlite3.Error, OSError) as error:
+            if self._opened:  # it could be before: the run goes on without it
+                self._say(error)
+                return _connected(":memory:")
+            said = f"{self.path} is no cache, or cannot be opened and written to ({error})"
+            raise ConfigError(f"{said}. Name another file, or take it away.") from error
+
+    def _say(self, error: Exception) -> None:
+        if not self.trouble:
+            log.warning("the cache %s cannot be used, and rewards are called instead: %s", self.path, error)
+        self.trouble = str(error)
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -166,6 +163,22 @@ class Cache:
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__init__(str(state["path"]), float(str(state["max_mb"])))
+
+
+def _connected(path: str | Path) -> sqlite3.Connection:
+    until = time.monotonic() + _PATIENCE
+    while True:
+        db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.executescript(_TABLES)
+            return db
+        except sqlite3.Error as error:  # sqlite does not wait by itself while another process changes the mode
+            db.close()
+            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))
 
 
 def key_of(fingerprint: str, inputs: bytes) -> str:

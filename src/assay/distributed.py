@@ -10,7 +10,6 @@ A piece whose actor or node dies is scored again elsewhere; pieces come back in 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import pickle
@@ -25,7 +24,7 @@ from assay.engine.remote import decode, encode, read_plain, write_plain
 from assay.errors import ConfigError, InputError, require
 from assay.load import load_reward
 from assay.reward import RewardFunction, call_of
-from assay.rollouts import Rollouts, Row
+from assay.rollouts import Rollouts, Row, read_line, renamed, why_not_scored
 from assay.types import RewardOutput, Trajectory
 
 ROWS_PER_CALL: Final = 512
@@ -150,8 +149,7 @@ class _Scorer:
         found: list[bytes] = []
         for start, end in zip(batch["start"], batch["end"], strict=True):
             broken: list[str] = []
-            rows = list(rows_of(self.order.path, int(start), int(end), broken))
-            rows = [{self.order.rename.get(k, k): v for k, v in row.items()} for row in rows]
+            rows = list(rows_of(self.order, int(start), int(end), broken))
             outputs = score(self.reward, [Trajectory.of(row) for row in rows], engine=self.engine)
             found.append(write_plain((rows, broken, encode(outputs))))
         return {"scored": found}
@@ -174,24 +172,27 @@ def pieces_of(rollouts: Rollouts, rows: int, skip: int = 0) -> Iterator[Piece]:
     elif first[:1] == b"[":
         raise ConfigError(f"--engine ray reads JSONL and Parquet; {path} is a JSON array.")
     else:
-        yield from _line_pieces(path, rows, skip, rollouts.limit)
+        yield from _line_pieces(rollouts, rows, skip)
 
 
-def _line_pieces(path: Path, rows: int, skip: int, limit: int | None) -> Iterator[Piece]:
-    start = at = count = number = 0
+def _line_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]:
+    start = at = count = good = 0
     group = ""
-    with path.open("rb") as file:
+    with Path(rollouts.path).open("rb") as file:
         for line in file:
-            if limit is not None and number >= limit:
+            if rollouts.limit is not None and good >= rollouts.limit:
                 break
             if line.strip():
-                number += 1
-                if number <= skip:
+                skipped = good < skip
+                if skipped or rollouts.limit is not None:  # counted as they are written: without those that are broken
+                    good += _group(line, rollouts.rename) is not None
+                if skipped:
                     start = at + len(line)
                 elif count < rows - 1:  # far from a border: nothing of the line matters
                     count += 1
                 else:
-                    here = _group(line)
+                    found = _group(line, rollouts.rename)
+                    here = group if found is None else found
                     if count >= rows and (here != group or count >= 8 * rows):
                         yield Piece(start, at, count)
                         start, count = at, 0
@@ -201,45 +202,52 @@ def _line_pieces(path: Path, rows: int, skip: int, limit: int | None) -> Iterato
         yield Piece(start, at, count)
 
 
-def _group(line: bytes) -> str:
-    try:
-        return Trajectory.of(json.loads(line)).group_id
-    except (ValueError, TypeError, RecursionError):
-        return ""
+def _group(line: bytes, rename: Mapping[str, str]) -> str | None:
+    """The group of a line's row; None where it is no row that can be scored."""
+    row = read_line(line, "", [])
+    row = None if row is None else renamed(row, rename)
+    return None if row is None or why_not_scored(row) else Trajectory.of(row).group_id
 
 
 def _parquet_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]:
-    start = at = skip
+    start = at = good = 0
     group = ""
-    for n, row in enumerate(Rollouts(rollouts.path, rollouts.rename, rollouts.limit)):
-        if n < skip:
-            continue
-        here = Trajectory.of(row).group_id
-        if at - start >= rows and here != group:
-            yield Piece(start, at, at - start)
-            start = at
-        group, at = here, at + 1
+    for at, row in enumerate(Rollouts(rollouts.path, rollouts.rename)):
+        if rollouts.limit is not None and good >= rollouts.limit:
+            break
+        trouble, here = why_not_scored(row), group
+        if good < skip:
+            start = at + 1
+        elif not trouble:
+            here = Trajectory.of(row).group_id
+            if at - start >= rows and here != group:
+                yield Piece(start, at, at - start)
+                start = at
+        group, good = here, good + (not trouble)
+    else:
+        at += 1
     if at > start:
         yield Piece(start, at, at - start)
 
 
-def rows_of(path: str, start: int, end: int, broken: list[str]) -> Iterator[Row]:
-    """The rows of one piece; lines that cannot be read are told in `broken`."""
+def rows_of(order: Order, start: int, end: int, broken: list[str]) -> Iterator[Row]:
+    """The rows of one piece that can be scored; the others are told in `broken`."""
+    where = f"{order.path}, behind {start:,}"
+    for row in _rows_between(order.path, start, end, where, broken):
+        row = renamed(row, order.rename)
+        if trouble := why_not_scored(row):
+            broken.append(f"{where}: {trouble}")
+        else:
+            yield row
+
+
+def _rows_between(path: str, start: int, end: int, where: str, broken: list[str]) -> Iterator[Row]:
     with open(path, "rb") as file:
         if file.read(4) == b"PAR1":
             polars = require("polars", "report", "reading Parquet")
             yield from polars.scan_parquet(path).slice(start, end - start).collect().iter_rows(named=True)
             return
         file.seek(start)
-        for line in file.read(end - start).splitlines():
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                broken.append(f"{path}, behind byte {start}: not JSON ({error})")
-                continue
-            if isinstance(row, dict):
+        for line in file.read(end - start).split(b"\n"):
+            if line.strip() and (row := read_line(line, where, broken)) is not None:
                 yield row
-            else:
-                broken.append(f"{path}, behind byte {start}: needed an object {{...}}, found {type(row).__name__}")

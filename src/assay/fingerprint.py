@@ -1,7 +1,8 @@
 """What a reward is, as data: its code and its configuration. Two rewards with one fingerprint score alike.
 
-The code is followed from the reward's own functions through everything of its package that they name; what is
-installed beside counts by its version. The configuration is told value by value, so that one can say what changed.
+The code is followed from the reward's own functions through everything that they name of its package and of the files
+beside it; what is installed counts by its version. (A module that is first imported inside a function is not followed.)
+The configuration is told value by value, so that one can say what changed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from assay.compose.flow import Composition
+from assay.returned import is_authors_own
 from assay.reward import FunctionReward, RewardFunction
 
 _HASH = 16
@@ -208,7 +210,8 @@ _NAMED: Any = (types.FunctionType, type, *_PLAIN)
 
 
 class _Walk:
-    """The functions and classes of one package that something leads to, one after another; no call is as deep as it."""
+    """The functions and classes of a package, and of an author's other files, that something leads to, one after
+    another; no call is as deep as it."""
 
     def __init__(self, package: str) -> None:
         self.package = package
@@ -243,7 +246,7 @@ class _Walk:
                 self.add(cell)
 
     def _class(self, cls: type) -> None:
-        if cls.__module__.partition(".")[0] != self.package or cls is RewardFunction:
+        if not self._follows(cls.__module__) or cls is RewardFunction:
             self.lines.append(f"class {cls.__module__}.{cls.__qualname__} {_version(cls.__module__)}")
             return
         self.lines.append(f"class {cls.__qualname__}")
@@ -265,16 +268,37 @@ class _Walk:
                 self.lines.append(repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant))
         for name in code.co_names:
             self.lines.append(name)
-            value = where.get(name)
-            if isinstance(value, types.ModuleType):
-                self.lines.append(f"{value.__name__} {_version(value.__name__)}")
-            elif isinstance(value, _NAMED):
-                self.lines.append(repr(self._told(value, 6)))
+            self._global(where.get(name), code.co_names, ())
+
+    def _global(self, value: Any, names: Iterable[str], within: tuple[types.ModuleType, ...]) -> None:
+        """What a name of the code stands for; of a module that is followed, what these names stand for in it."""
+        if isinstance(value, types.ModuleType):
+            self.lines.append(f"{value.__name__} {_version(value.__name__)}")
+            if value not in within and self._follows(value.__name__):
+                for name in names:
+                    self._global(vars(value).get(name), names, (*within, value))
+        elif isinstance(value, functools.partial):
+            self._global(value.func, names, within)
+            self.lines.append(repr(describe([value.args, value.keywords])))
+        elif isinstance(value, _NAMED):
+            self.lines.append(repr(self._told(value, 6)))
+        elif value is not None and self._follows(
+            type(value).__module__
+        ):  # an object of the author's own: a table of settings
+            self.add(type(value))
+            self.lines.append(repr(describe(value)))
+
+    def _follows(self, module: Any) -> bool:
+        """Whether the code of a module is read, and not only its version."""
+        if str(module).partition(".")[0] == self.package:
+            return True
+        file = getattr(sys.modules.get(str(module)), "__file__", None)
+        return bool(file) and is_authors_own(str(file))
 
     def _told(self, value: Any, depth: int) -> Any:
         """A value that code names. Functions in it by name, and read in their turn: a table may lead back to itself."""
         if isinstance(value, types.FunctionType | type):
-            if str(value.__module__).partition(".")[0] == self.package:
+            if self._follows(value.__module__):
                 self.add(value)
             return value.__qualname__
         if depth and isinstance(value, Mapping):

@@ -113,17 +113,19 @@ class RunWriter:
 
     def _write_part(self, part: Path, records: Sequence[Row]) -> None:
         if self.path.suffix == ".jsonl":
-            _write(part, "".join(to_json(record) + "\n" for record in records))
+            _write(part, "".join(_line(record) for record in records))
             return
         polars = require("polars", "report", "writing Parquet")
-        frame = polars.DataFrame([_flat(r) for r in records], infer_schema_length=None, strict=False)
+        frame = _frame(polars, [_flat(r) for r in records])
         self._largest = max(self._largest, int(frame.estimated_size()) // max(1, frame.height))
         temporary = part.with_suffix(".tmp")
         frame.write_parquet(temporary)
         os.replace(temporary, part)
 
     def _record(self, row: Row, output: RewardOutput) -> dict[str, Any]:
-        record = {(f"input/{k}" if k in OWN_COLUMNS or k.startswith("reward/") else k): v for k, v in row.items()}
+        record = {
+            (f"input/{k}" if k in OWN_COLUMNS or k.startswith(("reward/", "input/")) else k): v for k, v in row.items()
+        }
         record["reward"] = output.reward
         record["outcome"] = str(output.outcome)
         record["error"] = output.error
@@ -303,7 +305,34 @@ def _sayable(value: Any, depth: int) -> Any:
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     # nested cells are JSON text in Parquet: their shape differs from row to row, a column's must not
-    return {k: to_json(v) if isinstance(v, dict | list | tuple) else v for k, v in record.items()}
+    return {k: to_json(v) if _is_nested(v) else v for k, v in record.items()}
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple) or (
+        type(value) is int and abs(value) >> 63 > 0
+    )  # too large for a cell
+
+
+def _frame(polars: Any, flat: list[dict[str, Any]]) -> Any:
+    try:
+        return polars.DataFrame(flat, infer_schema_length=None, strict=False)
+    except UnicodeEncodeError:  # half a character in some cell: it cannot be written in UTF-8, and is a sign instead
+        whole = [{_whole(k): _whole(v) if isinstance(v, str) else v for k, v in row.items()} for row in flat]
+        return polars.DataFrame(whole, infer_schema_length=None, strict=False)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    text = to_json(record)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character: escaped, so that the file is UTF-8 and the row comes back as it was
+        text = json.dumps(json.loads(text))
+    return text + "\n"
 
 
 def unpacked(row: Row) -> Row:
@@ -324,7 +353,7 @@ def _maybe_json(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

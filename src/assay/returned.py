@@ -15,6 +15,7 @@ MOST_WORDS: Final = 4000
 
 _HERE: Final = os.path.dirname(__file__) + os.sep
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
+_INSTALLED: Final = {"site-packages", "dist-packages"}
 
 
 def as_output(value: Any, name: str) -> RewardOutput:
@@ -73,15 +74,15 @@ def _finite(number: float, name: str) -> float:
 
 
 def is_whole(output: RewardOutput) -> bool:
-    """Whether every field of an author's output is of the kind that it should be."""
+    """Whether every field of an author's output is of the kind that it should be; one with parts is looked at whole."""
     return (
         type(output.metadata) is dict
         and type(output.outcome) is Outcome
+        and not output.components
         and type(output.components) is dict
         and type(output.error) is str
         and type(output.token_rewards) is list
         and type(output.seconds) in (float, int)
-        and not (output.components and any(type(part) is not RewardOutput for part in output.components.values()))
     )
 
 
@@ -120,10 +121,15 @@ def _place_of(error: BaseException) -> str:
     place, trace = "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith((_HERE, _LIBRARY, "<frozen")) and "site-packages" not in file:
+        if is_authors_own(file):
             place = f" ({os.path.basename(file)}, line {trace.tb_lineno})"
         trace = trace.tb_next
     return place
+
+
+def is_authors_own(file: str) -> bool:
+    """Whether a file of code is an author's: neither ours, nor Python's, nor that of an installed package."""
+    return not file.startswith((_HERE, _LIBRARY, "<frozen")) and not _INSTALLED & set(file.split(os.sep))
 
 
 def _words_of(error: BaseException) -> str:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
-from assay.calling import Call, read_signature
+from assay.calling import ARGUMENTS, PLURALS, Call, read_signature
 from assay.contract import Contract, Per, name_of, name_of_class
 from assay.errors import ConfigError
 from assay.types import RewardOutput, Trajectory
@@ -125,9 +125,19 @@ def call_of(reward: RewardFunction) -> Call:
     is_async = inspect.iscoroutinefunction(fn)
     contract = reward.contract
     if method == "__call__":
-        return Call(fn, Per.BATCH, required=("trajectories", "ground_truths"), is_async=is_async)
+        return dataclasses.replace(_call_of_class(type(reward)), fn=fn)
     per = Per.TRAJECTORY if method == "compute_reward" else contract.per or Per.BATCH
     return Call(fn, per, is_async=is_async, plain=True)
+
+
+@functools.cache
+def _call_of_class(cls: type) -> Call:
+    """How the `__call__` of a class is called: by the names that it uses, or in the order of the oldest shape."""
+    unbound = functools.partial(cast("Callable[..., Any]", cls.__call__), None)
+    known = {*ARGUMENTS, *PLURALS}
+    named = [p.name for p in inspect.signature(unbound).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    rename = dict(zip(named, ("trajectories", "ground_truths"), strict=False)) if not known & set(named) else {}
+    return read_signature(unbound, Contract(per=Per.BATCH, rename=rename))
 
 
 class FunctionReward(RewardFunction):
@@ -177,7 +187,8 @@ def as_reward(obj: Any) -> RewardFunction:
             return FunctionReward(cast("Callable[..., Any]", fn), name=name_of(obj))
     if callable(obj):
         return FunctionReward(cast("Callable[..., Any]", obj))
+    hint = f" What has a name is loaded: assay.load_reward({obj!r:.80})." if isinstance(obj, str) else ""
     raise ConfigError(
         f"needed a reward: a function, a RewardFunction, or an object with compute_reward(trajectory); "
-        f"found {type(obj).__name__} {obj!r:.80}."
+        f"found {type(obj).__name__} {obj!r:.80}.{hint}"
     )

@@ -11,10 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from assay.calling import ALIASES
 from assay.errors import InputError, did_you_mean, require
-from assay.types import Trajectory
+from assay.types import Trajectory, answered
 
 Row = dict[str, Any]
 
@@ -33,15 +34,40 @@ class Rollouts:
     rename: Mapping[str, str] = field(default_factory=dict[str, str])
     """Column in the file -> the name that the reward knows it by."""
     limit: int | None = None
+    to_score: bool = False
+    """Whether the rows are to be scored: then those that hold no response are broken, too."""
     broken: list[str] = field(default_factory=list[str])
 
     def __iter__(self) -> Iterator[Row]:
-        for n, row in enumerate(self._rows()):
-            if self.limit is not None and n >= self.limit:
+        good = 0
+        for n, row in enumerate(self._rows(), 1):
+            if self.limit is not None and good >= self.limit:
                 return
-            if n == 0:
+            if n == 1:
                 self._check_rename(row)
-            yield _renamed(row, self.rename) if self.rename else row
+            row = renamed(row, self.rename)
+            if self.to_score and (trouble := why_not_scored(row)):
+                if n == 1:
+                    self._check_response(row)
+                self.broken.append(f"{self._name()}, row {n}: {trouble}")
+                continue
+            good += 1
+            yield row
+        if not good and self.broken:
+            raise InputError(f"{self._name()} holds no row that can be scored. The first trouble: {self.broken[0]}")
+
+    def _name(self) -> str:
+        return "standard input" if str(self.path) == "-" else str(self.path)
+
+    def _check_response(self, first: Row) -> None:
+        """Raise where it looks like a file without a response, and not like a row without one."""
+        if any(column in first for column in ("response", "completion", "messages")):
+            return
+        near = next((name for name in ALIASES["response"] if name in first), "")
+        advice = (
+            f"Rename it: --rename {near}=response" if near else "Rename the column that it is: --rename NAME=response"
+        )
+        raise InputError(f"the first row of {self._name()} has no 'response'; it has {list(first)}. {advice}")
 
     def _check_rename(self, first: Row) -> None:
         for column, name in self.rename.items():
@@ -53,7 +79,7 @@ class Rollouts:
 
     def size(self) -> int | None:
         """How many rows there are, where that is cheap to know; for a progress bar."""
-        if str(self.path) == "-":
+        if self._is_stream():
             return self.limit
         path = _existing(self.path)
         if _is_parquet(path):
@@ -64,10 +90,17 @@ class Rollouts:
                 rows = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
         return rows if self.limit is None else min(rows, self.limit)
 
+    def _is_stream(self) -> bool:
+        """Whether it can be read only once: standard input, a pipe as of `<(zcat rollouts.jsonl.gz)`."""
+        path = Path(self.path)
+        return str(path) == "-" or path.is_fifo() or path.is_char_device()
+
     def _rows(self) -> Iterator[Row]:
         if str(self.path) == "-":
-            return self._lines(sys.stdin.buffer, "standard input")
+            return self._lines(sys.stdin.buffer, self._name())
         path = _existing(self.path)
+        if self._is_stream():
+            return self._file_lines(path)
         if _is_parquet(path):
             return _parquet_rows(path)
         with path.open("rb") as file:
@@ -85,21 +118,36 @@ class Rollouts:
     def _lines(self, file: Iterable[bytes], where: str) -> Iterator[Row]:
         good = 0
         for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                self.broken.append(f"{where}, line {number}: not JSON ({error})")
-                continue
-            if not isinstance(row, dict):
-                self.broken.append(f"{where}, line {number}: needed an object {{...}}, found {type(row).__name__}")
-                continue
-            good += 1
-            yield row
+            if line.strip() and (row := read_line(line, f"{where}, line {number}", self.broken)) is not None:
+                good += 1
+                yield row
         if not good:
             first = f" The first trouble: {self.broken[0]}" if self.broken else ""
             raise InputError(f"{where} holds no rows; needed one JSON object a line.{first}")
+
+
+def read_line(line: bytes, where: str, broken: list[str]) -> Row | None:
+    """The row of one line of JSONL; one that cannot be read is told in `broken`."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        broken.append(f"{where}: not JSON ({error})")
+        return None
+    if not isinstance(row, dict):
+        broken.append(f"{where}: needed an object {{...}}, found {type(row).__name__}")
+        return None
+    return cast("Row", row)
+
+
+def why_not_scored(row: Row) -> str:
+    """What is wrong with a row that cannot be scored; '' where nothing is."""
+    if type(row.get("response")) is str and type(row.get("prompt", "")) is str and "messages" not in row:
+        return ""
+    try:
+        answered(row)
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def chunks(rows: Iterable[Row], size: int | Callable[[], int]) -> Iterator[list[tuple[Row, Trajectory]]]:
@@ -163,5 +211,6 @@ def _json_array(path: Path) -> Iterator[Row]:
         yield row
 
 
-def _renamed(row: Row, rename: Mapping[str, str]) -> Row:
-    return {rename.get(column, column): value for column, value in row.items()}
+def renamed(row: Row, rename: Mapping[str, str]) -> Row:
+    """A row with its columns by the names that the reward knows."""
+    return {rename.get(column, column): value for column, value in row.items()} if rename else row

@@ -7,10 +7,11 @@ A `Trajectory` is one finished rollout; a `RewardOutput` is what a reward says o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 Message: TypeAlias = Mapping[str, Any]
 """One turn in OpenAI's shape: `role`, `content`, and for tools `tool_calls` or `tool_call_id`."""
@@ -147,13 +148,38 @@ _FIELDS = ("prompt", "response", "messages", "ground_truth", "metadata", "group"
 
 
 def trajectories_of(rows: Iterable[Any]) -> list[Trajectory]:
-    """Read many rows. One row by itself is refused: iterated, a string is its letters and a dict its keys."""
+    """Read many rows that are to be scored. One row by itself is refused, and so is a table that is iterated by
+    columns: a string would be its letters, a dict its keys, a data frame the names of its columns."""
     if isinstance(rows, str | bytes | Mapping):
         raise TypeError(
             f"needed a list of rows; found one {type(rows).__name__}. Pass [row], or score it by itself: "
             f"reward.compute_reward(row)."
         )
-    return [Trajectory.of(row) for row in rows]
+    if hasattr(rows, "columns"):
+        raise TypeError(
+            f"needed a list of rows; found a {type(rows).__name__}, which is iterated by its columns. Pass its rows: "
+            f"frame.to_dict('records') (pandas), frame.to_dicts() (polars), table.to_pylist() (pyarrow)."
+        )
+    return [row if type(row) is Trajectory else _numbered(i, row) for i, row in enumerate(rows)]
+
+
+def _numbered(i: int, row: Any) -> Trajectory:
+    try:
+        return answered(row)
+    except TypeError as error:
+        raise TypeError(f"row {i}: {error}") from None
+
+
+def answered(row: Any) -> Trajectory:
+    """Read a row that is to be scored. One that holds no response is refused: nothing is not an empty answer."""
+    t = Trajectory.of(row)
+    if t.response or t is row or isinstance(row, str):
+        return t
+    given: Any = row if isinstance(row, Mapping) else {}
+    said = [_said(given.get(name), name) for name in ("response", "completion")]
+    if all(one is None for one in said) and not (t.messages and t.completion):
+        raise TypeError("needed a row with a response (or completion, or messages that end in one); it has none.")
+    return t
 
 
 def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
@@ -163,10 +189,11 @@ def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
         rest = {**extra, **rest}
     elif extra is not None:
         rest["metadata"] = extra
-    prompt, response = rest.pop("prompt", None), rest.pop("response", None)
-    if response is None and isinstance(rest.get("completion"), str | list):
-        response = rest.pop("completion")
-    messages = rest.pop("messages", None) or ()
+    prompt, response = _said(rest.pop("prompt", None), "prompt"), _said(rest.pop("response", None), "response")
+    if response is None and rest.get("completion") is not None:
+        response = _said(rest.pop("completion"), "completion")
+    messages: Any = rest.pop("messages", None)
+    messages = () if messages is None else _listed(messages)
     if not messages and (isinstance(prompt, list) or isinstance(response, list)):
         messages = [*_as_messages(prompt, "user"), *_as_messages(response, "assistant")]
     if messages:
@@ -178,8 +205,31 @@ def _from_mapping(row: Mapping[str, Any]) -> Trajectory:
         messages=messages,
         ground_truth=rest.pop("ground_truth", None),
         metadata=rest,
-        group="" if group is None else str(group),
+        group="" if _is_missing(group) else str(group),
     )
+
+
+def _said(value: Any, column: str) -> str | list[Any] | None:
+    """What stands in a column of text: the text, or messages as a list; None where nothing does."""
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return None
+    value = _listed(value)
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    raise TypeError(f"needed {column!r} as text or as a list of messages; found {type(value).__name__} {value!r:.60}")
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))  # NaN is how pandas has it
+
+
+def _listed(value: Any) -> Any:
+    """A tuple, or an array (as pandas has the lists of a Parquet file), as a list."""
+    if isinstance(value, tuple):
+        return list(cast("tuple[Any, ...]", value))
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _check_messages(messages: Any) -> None:

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from assay.cli.choices import chosen_reward, renames
+from assay.cli.progress import tell_broken
 from assay.errors import ConfigError
 from assay.probe import Audit, Finding, Severity, audit, output
 from assay.probe.opening import LIMIT
@@ -63,12 +64,13 @@ def check(
     if update_baseline and baseline is None:
         raise ConfigError("--update-baseline needs a file: --baseline FILE.")
     reward = chosen_reward(spec, set_ or [])
-    rows = Rollouts(examples, renames(rename or []), 512) if examples else None
+    rows = Rollouts(examples, renames(rename or []), 512, to_score=True) if examples else None
     with redirect_stdout(sys.stderr):  # what a reward prints is no finding
         found = audit(reward, rows, limit=limit, timeout=timeout)
         for trainer in for_ or []:
             flown = preflight(reward, trainer, rows, timeout=timeout or 10.0)
             found = replace(found, findings=[*found.findings, *flown])
+    tell_broken(rows.broken if rows else ())
     known = output.read_baseline(baseline, found.reward) if baseline else frozenset[str]()
     if update_baseline and baseline:
         output.write_baseline(baseline, found.reward, found.findings)

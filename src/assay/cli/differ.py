@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.choices import renames
-from assay.cli.progress import Counted
+from assay.cli.progress import Counted, tell_broken
 from assay.engine import Engine, check_columns
 from assay.engine import score as score_rows
 from assay.errors import ConfigError, InputError
@@ -42,7 +42,7 @@ def differ(
     if len(specs) < 2:
         raise ConfigError(f"needed at least two rewards: -r a -r b; found {len(specs)}.")
     named = distinct(load_reward(spec) for spec in specs)
-    rollouts = Rollouts(input, renames(rename or []), limit)
+    rollouts = Rollouts(input, renames(rename or []), limit, to_score=True)
     columns: dict[str, list[int | None]] = {name: [] for name in named}
     texts: list[str] = []
     engine = Engine(timeout=timeout)
@@ -55,6 +55,7 @@ def differ(
                     check_columns(one, trajectories[0])
                 columns[name] += verdicts(score_rows(one, trajectories, engine=engine), threshold)
             progress.advance(len(chunk))
+    tell_broken(rollouts.broken)
     if not texts:
         raise InputError(f"{input} holds no rows.")
     found = differ_columns(columns)

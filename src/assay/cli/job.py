@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 
 from assay.analyze.tally import Tally
 from assay.calling import ALIASES
-from assay.cli.progress import Counted
+from assay.cli.progress import Counted, tell_broken
 from assay.contract import Per
 from assay.engine import Engine, check_columns, leaves, needs_groups, rescore
 from assay.engine import score as score_rows
@@ -133,10 +134,7 @@ class Job:
 
     def tell(self, output: Path | None, stopped: bool, quiet: bool) -> None:
         """Say what came of it."""
-        for line in self.rollouts.broken[:5]:
-            print(f"assay: {line}", file=sys.stderr)
-        if len(self.rollouts.broken) > 5:
-            print(f"assay: and {len(self.rollouts.broken) - 5:,} more lines that could not be read", file=sys.stderr)
+        tell_broken(self.rollouts.broken)
         if not quiet and self.tally.rows:
             console().print(summary(self.tally))
             for line in self.engine.counts.lines():
@@ -156,6 +154,8 @@ def on_failure_of(word: str) -> str | float:
     if word in ("skip", "raise"):
         return word
     try:
-        return float(word)
+        if math.isfinite(value := float(word)):
+            return value
     except ValueError:
-        raise ConfigError(f"--on-failure is skip, raise or a number; found {word!r}.") from None
+        pass
+    raise ConfigError(f"--on-failure is skip, raise or a finite number; found {word!r}.")

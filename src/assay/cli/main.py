@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 some rows were not scored, or a check did not pass; 2 wron
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from importlib import import_module
@@ -56,6 +57,8 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command: an error of use is one line, and a traceback only with --debug."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal of another alphabet gets question marks, not a traceback
+        sys.stdout.reconfigure(errors="replace")
     called = next((word for word in words if word in COMMANDS), None)
     needed = [called] if called else [] if words[:1] == ["--version"] else list(COMMANDS)
     for name in needed:

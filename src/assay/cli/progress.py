@@ -1,9 +1,10 @@
-"""Long work shows how far it is: a bar on a terminal, a plain line now and then elsewhere."""
+"""Long work shows how far it is: a bar on a terminal, a plain line now and then elsewhere; and what it passed over."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,6 +13,14 @@ from assay.report.terminal import console
 
 EVERY = 5.0
 """Seconds between two plain lines."""
+
+
+def tell_broken(broken: Sequence[str]) -> None:
+    """Say which rows of a file were passed over: the first of them, and how many there are."""
+    for line in broken[:5]:
+        print(f"assay: {line}", file=sys.stderr)
+    if len(broken) > 5:
+        print(f"assay: and {len(broken) - 5:,} more rows that could not be read", file=sys.stderr)
 
 
 class Counted:

@@ -57,7 +57,7 @@ def score(
 ) -> None:
     """Score rollouts: prints the distribution, the components, the best and the worst with their reasons."""
     chosen = chosen_reward(reward, set_ or [])
-    rollouts = Rollouts(input, renames(rename or []), limit)
+    rollouts = Rollouts(input, renames(rename or []), limit, to_score=True)
     here = None if engine_ == "ray" else workers  # on a cluster they are actors
     engine = Engine(timeout=timeout, workers=here, memory_mb=memory_mb, cache=cache)
     job = Job(chosen, rollouts, engine, on_failure_of(on_failure))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from assay.compose.flow import Ask, Batch, Composition, Flow, distinct, union, unscored
+from assay.compose.flow import NO_STEP, Ask, Batch, Composition, Flow, distinct, union, unscored
 from assay.errors import ConfigError
 from assay.reward import Contract, as_reward
 from assay.types import RewardOutput, Trajectory
@@ -26,6 +27,8 @@ class ByTask(Composition):
         self.children = {str(task): as_reward(r) for task, r in rewards.items()}
         self.default = None if default is None else as_reward(default)
         if self.default is not None:
+            if "default" in self.children:
+                raise ConfigError("ByTask has a task named 'default' and a default beside it; needed one of the two.")
             self.children["default"] = self.default
         if not self.children:
             raise ConfigError("ByTask needs at least one task; found none.")
@@ -58,7 +61,7 @@ class Curriculum(Composition):
     follows_steps = True
 
     def __init__(self, stages: Sequence[tuple[int, Any]]) -> None:
-        given = sorted(((int(start), as_reward(r)) for start, r in stages), key=lambda stage: stage[0])
+        given = sorted(((_start(start), as_reward(r)) for start, r in stages), key=lambda stage: stage[0])
         if not given or given[0][0] > 0:
             raise ConfigError(f"a curriculum needs a stage that starts at step 0; found {[s for s, _ in given]}.")
         self.starts = [start for start, _ in given]
@@ -77,8 +80,15 @@ class Curriculum(Composition):
         """Ask the stage of each row's step."""
         rows: dict[str, list[int]] = {}
         for i in range(len(batch.trajectories)):
-            rows.setdefault(self.stage(batch.step_of(i)), []).append(i)
-        return (yield from _chosen(self, batch, rows, lambda _: "no stage"))
+            step = batch.step_of(i)
+            rows.setdefault("" if step is None else self.stage(step), []).append(i)
+        return (yield from _chosen(self, batch, rows, lambda _: NO_STEP))
+
+
+def _start(step: Any) -> int:
+    if isinstance(step, Real) and step == step // 1:
+        return int(float(step))
+    raise ConfigError(f"a curriculum's stages start at whole steps; found {step!r}.")
 
 
 def _chosen(

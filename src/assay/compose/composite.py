@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, Literal, TypeAlias, cast
 
 from assay.compose import lazy as laziness
-from assay.compose.flow import Ask, Batch, Composition, Flow, free_name, unscored
+from assay.compose.flow import NO_STEP, Ask, Batch, Composition, Flow, folded, free_name, unscored
 from assay.compose.lazy import Column
 from assay.compose.schedule import Schedule, weight_at
 from assay.errors import ConfigError
@@ -84,23 +85,25 @@ class CompositeReward(Composition):
         parts = [dict(zip(names, row, strict=False)) for row in zip(*columns, strict=True)]
         missing = _Missing(self, batch, parts)
         if self._fixed is not None:
-            folded = _sums(self._fixed, zip(*columns, strict=True), parts, missing)
+            outputs = _sums(self._fixed, zip(*columns, strict=True), parts, missing)
         else:
-            folded = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
-        return missing.drop_groups(folded)
+            outputs = [self._fold(batch, i, part, missing) for i, part in enumerate(parts)]
+        return missing.drop_groups(outputs)
 
     def _lazily(self, batch: Batch) -> Generator[list[Ask], list[Column], list[Column]]:
         policies = {t.name: self.on_missing if t.on_missing is None else t.on_missing for t in self.terms}
-        weights = [self._fixed or self.weights(batch.step_of(i)) for i in range(len(batch.trajectories))]
+        weights = [self._fixed or self.weights(batch.step_of(i) or 0) for i in range(len(batch.trajectories))]
         return (yield from laziness.Terms(batch, self.children, policies, weights, self.lazy == "group").ask())
 
     def _fold(self, batch: Batch, i: int, parts: dict[str, RewardOutput], missing: _Missing) -> RewardOutput:
-        weights, total = self.weights(batch.step_of(i)), 0.0
+        if (step := batch.step_of(i)) is None:
+            return RewardOutput(None, components=parts, error=NO_STEP)
+        weights, total = self.weights(step), 0.0
         for name, part in parts.items():
             if part.reward is None:
                 return missing.fold(i, parts, weights)
             total += weights[name] * part.reward
-        return RewardOutput(total, [], {"weights": weights}, parts)
+        return folded(total, {"weights": weights}, parts)
 
     def _range(self) -> tuple[float, float] | None:
         ranges = [t.reward.contract.range for t in self.terms]
@@ -118,17 +121,17 @@ def _sums(
 ) -> list[RewardOutput]:
     """The weighted sum of every row, in one loop that makes no more than a row needs; the weights are told once."""
     values, told = tuple(weights.values()), dict(weights)
-    folded: list[RewardOutput] = []
+    outputs: list[RewardOutput] = []
     for row, part in zip(rows, parts, strict=True):
         total = 0.0
         for weight, output in zip(values, row, strict=False):
             if (reward := output.reward) is None:
-                folded.append(missing.fold(len(folded), part, weights))
+                outputs.append(missing.fold(len(outputs), part, weights))
                 break
             total += weight * reward
         else:
-            folded.append(RewardOutput(total, [], {"weights": told}, part))
-    return folded
+            outputs.append(folded(total, {"weights": told}, part))
+    return outputs
 
 
 @dataclass(slots=True)
@@ -167,7 +170,7 @@ class _Missing:
         total = _carried(values, weights) if policies else sum(weights[name] * value for name, value in values.items())
         if total is None:
             return unscored(parts, metadata)
-        return RewardOutput(total, metadata=metadata, components=parts)
+        return folded(total, metadata, parts)
 
     def _policy(self, name: str) -> Policy:
         for term in self.composite.terms:
@@ -182,13 +185,13 @@ class _Missing:
         scored = [r for r in parts if r is not None]
         return sum(scored) / len(scored) if scored else None
 
-    def drop_groups(self, folded: list[RewardOutput]) -> list[RewardOutput]:
+    def drop_groups(self, outputs: list[RewardOutput]) -> list[RewardOutput]:
         """Take the number from every row of a group that is to be dropped."""
         why = "dropped with its group: a component was not scored for another row of it"
         for i, t in enumerate(self.batch.trajectories if self.dropped else ()):
-            if t.group_id in self.dropped and (whole := folded[i]).reward is not None:
-                folded[i] = RewardOutput(None, metadata=whole.metadata, components=whole.components, error=why)
-        return folded
+            if t.group_id in self.dropped and (whole := outputs[i]).reward is not None:
+                outputs[i] = RewardOutput(None, metadata=whole.metadata, components=whole.components, error=why)
+        return outputs
 
 
 def _carried(values: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
@@ -213,11 +216,16 @@ def _lazy(lazy: Any) -> bool | Literal["group"]:
     raise ConfigError(f"lazy is True, False or 'group'; found {lazy!r}.")
 
 
-def _terms(terms: Sequence[Any] | Mapping[str, Any]) -> tuple[Term, ...]:
+def _terms(terms: Any) -> tuple[Term, ...]:
     if isinstance(terms, Mapping):
-        given = [_term(value, name) for name, value in terms.items()]
+        given = [_term(value, name) for name, value in cast("Mapping[str, Any]", terms).items()]
+    elif isinstance(terms, str) or not isinstance(terms, Iterable):
+        raise ConfigError(f"a composite is made of (reward, weight) pairs: [(reward, 0.7), ...]; found {terms!r:.80}.")
     else:
-        given = [_term(tuple(cast("list[Any]", value)) if isinstance(value, list) else value, "") for value in terms]
+        given = [
+            _term(tuple(cast("list[Any]", value)) if isinstance(value, list) else value, "")
+            for value in cast("Iterable[Any]", terms)
+        ]
     if not given:
         raise ConfigError("a composite needs at least one (reward, weight) pair; found none.")
     named: dict[str, Term] = {}
@@ -230,8 +238,8 @@ def _terms(terms: Sequence[Any] | Mapping[str, Any]) -> tuple[Term, ...]:
 def _term(value: Any, name: str) -> Term:
     given = value if isinstance(value, Term) else Term(*value) if isinstance(value, tuple) else Term(value)
     reward = as_reward(given.reward)
-    weight = given.weight
-    if isinstance(weight, int | float) and not isinstance(weight, bool) and math.isfinite(weight):
+    weight: Any = given.weight
+    if type(weight) is not bool and isinstance(weight, Real) and math.isfinite(weight):  # numpy's numbers too
         weight = float(weight)
     elif not isinstance(weight, Schedule):
         raise ConfigError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, TypeAlias, cast
 
 from assay.reward import RewardFunction
@@ -22,10 +23,15 @@ class Batch:
     trajectories: Sequence[Trajectory]
     step: int | None = None
 
-    def step_of(self, i: int) -> int:
-        """The training step of one row: the batch's, or the row's own column, or 0."""
-        own = self.step if self.step is not None else self.trajectories[i].metadata.get("step")
-        return int(own or 0)
+    def step_of(self, i: int) -> int | None:
+        """The training step of one row: the batch's, or the row's own column, or 0. None: the column says no number."""
+        if self.step is not None:
+            return self.step
+        own = self.trajectories[i].metadata.get("step")
+        try:
+            return 0 if own is None else int(own)
+        except (TypeError, ValueError, OverflowError):
+            return None
 
     def groups(self) -> dict[str, list[int]]:
         """Row numbers by GRPO group, in order of appearance."""
@@ -107,6 +113,17 @@ def unscored(parts: dict[str, RewardOutput], metadata: dict[str, Any] | None = N
     outcome = next((p.outcome for p in lacking.values() if p.outcome in FAILURES), Outcome.ABSTAINED)
     why = "; ".join(dict.fromkeys(p.error for p in lacking.values() if p.error))
     return RewardOutput(None, metadata=metadata or {}, components=parts, outcome=outcome, error=why)
+
+
+NO_STEP = "its column 'step' is no number, and the weights follow the training step; rename that column"
+
+
+def folded(number: float, metadata: dict[str, Any], parts: dict[str, RewardOutput]) -> RewardOutput:
+    """The output of a row that is folded. Finite parts may come to what is beyond a float: that is no score."""
+    if isfinite(number):
+        return RewardOutput(number, [], metadata, parts)
+    why = f"its parts are so large that they come to {number}"
+    return RewardOutput(None, [], metadata, parts, Outcome.GRADER_ERROR, why)
 
 
 def distinct(rewards: Iterable[RewardFunction]) -> dict[str, RewardFunction]:

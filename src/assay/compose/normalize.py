@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from assay.compose.flow import Ask, Batch, Composition, Flow, unscored
+from assay.compose.flow import Ask, Batch, Composition, Flow, folded, unscored
 from assay.errors import ConfigError
 from assay.reward import Contract, Per, as_reward
 from assay.types import RewardOutput
@@ -66,7 +66,7 @@ class Normalize(Composition):
 
     def _fold(self, part: RewardOutput, value: float | None) -> RewardOutput:
         parts = {self.reward.name: part}
-        return unscored(parts) if value is None else RewardOutput(value, components=parts)
+        return unscored(parts) if value is None else folded(value, {}, parts)
 
     def _scale(self, batch: Batch, raw: Sequence[float | None]) -> list[float | None]:
         if self.kind == "minmax":
@@ -79,7 +79,7 @@ class Normalize(Composition):
         for rows in batch.groups().values():
             scored = [r for i in rows if (r := raw[i]) is not None]
             mean = sum(scored) / len(scored) if scored else 0.0
-            deviation = math.sqrt(sum((r - mean) ** 2 for r in scored) / len(scored)) if scored else 0.0
+            deviation = math.sqrt(sum((r - mean) * (r - mean) for r in scored) / len(scored)) if scored else 0.0
             for i in rows:
                 scaled[i] = _z(raw[i], mean, deviation)
         return scaled
@@ -91,10 +91,11 @@ class Normalize(Composition):
 
     def _see(self, values: Sequence[float]) -> None:
         for value in values:  # Welford's update: one pass, no large sums of squares to cancel
-            self.count += 1
             delta = value - self.mean
-            self.mean += delta / self.count
-            self.squares += delta * (value - self.mean)
+            mean = self.mean + delta / (self.count + 1)
+            squares = self.squares + delta * (value - mean)
+            if math.isfinite(squares):  # what is too large to be counted must not be the end of all counting
+                self.count, self.mean, self.squares = self.count + 1, mean, squares
 
     def state_dict(self) -> dict[str, float]:
         """What a checkpoint has to keep: count, mean, and sum of squared deviations."""

@@ -37,7 +37,7 @@ class Linear(Schedule):
     after: int = 0
 
     def __post_init__(self) -> None:
-        _finite(self.start, self.end)
+        _finite(self.start, self.end, self.steps, self.after)
 
     def at(self, step: int) -> float:
         """The weight at a step."""
@@ -54,7 +54,7 @@ class Cosine(Schedule):
     after: int = 0
 
     def __post_init__(self) -> None:
-        _finite(self.start, self.end)
+        _finite(self.start, self.end, self.steps, self.after)
 
     def at(self, step: int) -> float:
         """The weight at a step."""
@@ -80,9 +80,9 @@ class Steps(Schedule):
         return [weight for start, weight in self.pieces if start <= step or start == self.pieces[0][0]][-1]
 
 
-def _finite(*weights: float) -> None:
-    if not all(math.isfinite(weight) for weight in weights):
-        raise ConfigError(f"a schedule needs finite weights; found {list(weights)}.")
+def _finite(*numbers: float) -> None:
+    if not all(math.isfinite(number) for number in numbers):
+        raise ConfigError(f"a schedule needs finite numbers; found {list(numbers)}.")
 
 
 def _share(step: int, after: int, steps: int) -> float:

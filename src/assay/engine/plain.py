@@ -21,7 +21,7 @@ from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, trajectories_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, answered, trajectories_of
 
 log = logging.getLogger("assay.engine")
 
@@ -53,7 +53,7 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    row = Trajectory.of(trajectory)
+    row = answered(trajectory)
     check_columns(reward, row)
     (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
@@ -69,6 +69,11 @@ def call(
 ) -> list[Any]:
     """A reward called as a trainer calls a function; see `RewardFunction.__call__`."""
     if trajectories is not None:
+        if columns:
+            raise TypeError(
+                f"reward {reward.name!r} takes ground_truths= beside a list of trajectories, and no columns; found "
+                f"{sorted(columns)}. Put them into the rows, or call it as TRL does: completions=..., NAME=[...]."
+            )
         rows = trajectories_of(trajectories)
         if ground_truths is not None:
             rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
@@ -118,6 +123,8 @@ def _repeated(truths: Sequence[Any], rows: Sequence[Trajectory]) -> list[Any]:
     blocks = [rows[i * each : (i + 1) * each] for i in range(len(truths))]
     if each * len(truths) == len(rows) and all(len({t.group_id for t in block}) == 1 for block in blocks):
         return [truth for truth in truths for _ in range(each)]
+    if len(truths) != len(rows):
+        raise TypeError(f"needed a ground truth for each of {len(rows)} trajectories; found {len(truths)}.")
     return list(truths)
 
 
@@ -129,6 +136,12 @@ def from_trl(columns: Mapping[str, Any]) -> tuple[list[Trajectory], dict[str, An
     completions = columns["completions"]
     data = {name: values for name, values in columns.items() if name not in _NOT_COLUMNS}
     prompts = columns.get("prompts") or [""] * len(completions)
+    for name, values in {"prompts": prompts, **data}.items():
+        if not hasattr(values, "__getitem__") or isinstance(values, str | Mapping) or len(values) != len(completions):
+            found = f"{len(values)} values" if isinstance(values, list) else f"{type(values).__name__} {values!r:.60}"
+            raise TypeError(
+                f"needed {name!r} as a list with one value for each of {len(completions)} completions; found {found}."
+            )
     rows = [_trl_row(prompts[i], completions[i], {k: v[i] for k, v in data.items()}) for i in range(len(completions))]
     for row, ids in zip(rows, columns.get("completion_ids") or (), strict=False):
         row.tokens = Tokens(ids=ids)

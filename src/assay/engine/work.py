@@ -6,7 +6,7 @@ import asyncio
 import copy
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from assay.engine.counts import Counts
 from assay.fingerprint import fingerprint
 from assay.record import from_dict, to_dict, to_json
 from assay.reward import RewardFunction
-from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
+from assay.types import FAILURES, RewardOutput, Trajectory
 
 _LOOK_AGAIN: Final = (0.005, 0.5)
 """Seconds between two looks for what somebody else is scoring: at first, and at most."""
@@ -81,15 +81,15 @@ class Work:
         for i in self.todo:
             if (inputs := inputs_of(self.reward, self.call, self.trajectories[i])) is not None:
                 self.keys[i] = key_of(own, inputs)
-        found = cache.get(self.keys.values())
+        found = _stored(cache.get(self.keys.values()))
         mine = set(cache.claim(key for key in self.keys.values() if key not in found))
         if late := [key for key in self.keys.values() if key in mine]:  # finished between the two looks
-            found.update(done := cache.get(late))
+            found.update(done := _stored(cache.get(late)))
             cache.put({}, list(done))
             mine -= set(done)
         for i, key in self.keys.items():
             if key in found:
-                self.outputs[i] = _stored(found[key])
+                self.outputs[i] = found[key]
         self.elsewhere = [i for i, key in self.keys.items() if i not in self.outputs and key not in mine]
         away = set(self.elsewhere)
         self.todo = [i for i in self.todo if i not in self.outputs and i not in away]
@@ -112,20 +112,16 @@ class Work:
         while self.elsewhere:
             await asyncio.sleep(delay)
             delay = min(most, delay * 1.5)
-            found = cache.get(self.keys[i] for i in self.elsewhere)
+            found = _stored(cache.get(self.keys[i] for i in self.elsewhere))
             for i in self.elsewhere:
                 if self.keys[i] in found:
-                    self.outputs[i] = _stored(found[self.keys[i]])
+                    self.outputs[i] = found[self.keys[i]]
             left = [i for i in self.elsewhere if i not in self.outputs]
             free = set(cache.claim(self.keys[i] for i in left))
             self.todo = [i for i in left if self.keys[i] in free]
             self.elsewhere = [i for i in left if self.keys[i] not in free]
             if self.todo:
                 return
-
-    def failed(self) -> list[int]:
-        """Positions whose infrastructure failed."""
-        return [i for i in self.todo if self.outputs[i].outcome is Outcome.INFRA_ERROR]
 
     def finish(self, counts: Counts, calls: int) -> list[RewardOutput]:
         """One output for each row; equals get a copy of the one that was scored."""
@@ -139,10 +135,17 @@ class Work:
         return outputs
 
 
-def _stored(text: str) -> RewardOutput:
-    output = from_dict(json.loads(text))
-    output.seconds = 0.0
-    return output
+def _stored(texts: Mapping[str, str]) -> dict[str, RewardOutput]:
+    """The outputs that a cache had, by their keys; what is no output was never stored."""
+    outputs: dict[str, RewardOutput] = {}
+    for key, text in texts.items():
+        try:
+            output = from_dict(json.loads(text))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+        if output.reward is None or isinstance(output.reward, float):
+            output.seconds, outputs[key] = 0.0, output
+    return outputs
 
 
 def inputs_of(reward: RewardFunction, call: Call, t: Trajectory) -> bytes | None:

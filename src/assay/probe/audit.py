@@ -106,7 +106,7 @@ def cases(
 
 
 def _rows(examples: str | Path | Iterable[Any] | None) -> Iterable[Any] | None:
-    return Rollouts(examples, limit=ROWS) if isinstance(examples, str | Path) else examples
+    return Rollouts(examples, limit=ROWS, to_score=True) if isinstance(examples, str | Path) else examples
 
 
 def _is_chance(trial: Trial) -> bool:

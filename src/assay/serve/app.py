@@ -29,7 +29,7 @@ from assay.record import to_dict, to_json
 from assay.reward import RewardFunction, as_reward
 from assay.serve.batcher import Batcher, Closed, Full
 from assay.serve.metrics import Metrics
-from assay.types import RewardOutput, Trajectory
+from assay.types import RewardOutput, Trajectory, trajectories_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -143,8 +143,7 @@ class _Server:
         rows, step = body.get("rows"), body.get("step")
         if not isinstance(rows, list) or not (step is None or isinstance(step, int)):
             raise InputError('needed {"rows": [...], "step": null or a number}; found ' + str(list(body)))
-        trajectories = [Trajectory.of(row) for row in rows]
-        outputs = await self._outputs(trajectories, step, key)
+        outputs = await self._outputs(trajectories_of(rows), step, key)
         return {"outputs": [to_dict(output) for output in outputs]}
 
     async def get_reward(self, body: Mapping[str, Any], key: str) -> Any:
