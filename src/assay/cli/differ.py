@@ -52,7 +52,7 @@ def differ(
             texts += [t.response[:400] for t in trajectories]
             for name, one in named.items():
                 if n == 0:
-                    check_columns(one, trajectories[0])
+                    check_columns(one, trajectories[0], chunk[0][0])
                 columns[name] += verdicts(score_rows(one, trajectories, engine=engine), threshold)
             progress.advance(len(chunk))
     if not texts:

@@ -8,7 +8,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from assay.calling import missing_column
 from assay.compose.flow import Composition
@@ -43,7 +43,11 @@ def score(
     >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
     [1.0, 0.0]
     """
-    outputs = _run(as_reward(reward), trajectories_of(rows), step, context, engine)
+    reward, rows = as_reward(reward), rows if isinstance(rows, str | bytes | Mapping) else list(rows)
+    trajectories = trajectories_of(rows)
+    if trajectories and isinstance(first := rows[0], Mapping) and not isinstance(first, Trajectory):
+        check_response(reward, cast("Mapping[str, Any]", first))
+    outputs = _run(reward, trajectories, step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
             if output.outcome in FAILURES:
@@ -171,14 +175,31 @@ def needs_steps(reward: RewardFunction) -> bool:
     return reward.follows_steps or any(needs_steps(child) for child in reward.children.values())
 
 
-def check_columns(reward: RewardFunction, row: Trajectory) -> None:
-    """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without."""
+def check_columns(reward: RewardFunction, row: Trajectory, given: Any = None) -> None:
+    """Raise `MissingColumn` where the first row lacks a column that some part of the reward cannot do without.
+
+    `given` is the row as it was before it became a trajectory: only there an absent response is not an empty one.
+    """
+    if isinstance(given, Mapping) and not isinstance(given, Trajectory):
+        check_response(reward, cast("Mapping[str, Any]", given))
     for leaf in leaves(reward, of_every_row=True):
         for column in required_columns(leaf):
             if column == "ground_truth" and row.ground_truth is None:
                 raise missing_column(leaf.name, column, row)
             if column not in row:
                 raise missing_column(leaf.name, column, row, parameter=column not in leaf.contract.columns)
+
+
+def check_response(reward: RewardFunction, row: Mapping[str, Any]) -> None:
+    """Raise `MissingColumn` where a row says nothing of what came back and the reward looks at that: an absent
+    response would be scored like an empty one."""
+    inner = row.get("metadata")
+    known = {*row, *(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else ())}
+    if known & {"response", "completion", "messages"}:
+        return
+    for leaf in leaves(reward):
+        if call_of(leaf).reads_response:
+            raise missing_column(leaf.name, "response", row)
 
 
 def required_columns(leaf: RewardFunction) -> list[str]:
