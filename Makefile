@@ -29,6 +29,7 @@ $(VENV)/.dev: $(VENV)/.demo
 demo: $(VENV)/.demo  ## score the bundled rollouts with a composite reward; writes scored.parquet
 	@echo '$$ assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet'
 	@$(BIN)/assay score examples/rollouts.jsonl --reward examples/demo_reward.yaml --output scored.parquet
+	@echo 'assay is in $(BIN): . $(BIN)/activate'
 
 demo-judge: $(VENV)/.dev  ## judge end to end through two real servers: llama.cpp, and transformers with a judge trained here
 	@OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python examples/demo_judge.py

@@ -117,7 +117,7 @@ def read(
     path: Path, rows: int, skip: int = 0, limit: int | None = None, rename: dict[str, str] | None = None
 ) -> Sequence[list[dict[str, Any]]]:
     broken: list[str] = []
-    pieces = pieces_of(Rollouts(path, rename or {}, limit), rows, skip)
+    pieces = pieces_of(Rollouts(path, rename or {}, limit, to_score=True), rows, skip)
     return [list(rows_of(Order(None, str(path), rename or {}), piece.start, piece.end, broken)) for piece in pieces]
 
 

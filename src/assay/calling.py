@@ -74,6 +74,10 @@ PLURALS: dict[str, Callable[[Trajectory], Any]] = {
 _ONLY_READ = frozenset({"response", "prompt", "solution_str", "data_source", "query", "responses", "queries", "step"})
 """Names that are filled with strings or numbers."""
 
+_NOT_SAID = frozenset({"prompt", "prompts", "ground_truth", "ground_truths", "metadata", "metadatas", "label", "labels",
+                       "extra_info", "extra_infos", "data_source", "data_sources"})  # fmt: skip
+"""Names that are filled without a look at what came back."""
+
 CONTEXT = ("step", "trainer_state", "log_extra", "log_metric")
 """Names that come from the call and not from the row: the training step and TRL's helpers."""
 
@@ -97,6 +101,12 @@ class Call:
         """Whether the function is handed something of the row that it could write into."""
         sources = {self.rename.get(p, p) for p in (*self.required, *self.optional)}
         return self.plain or self.rest or not sources <= _ONLY_READ
+
+    @property
+    def reads_response(self) -> bool:
+        """Whether the function is handed what came back, by itself or in a trajectory."""
+        sources = {self.rename.get(p, p) for p in (*self.required, *self.optional)}
+        return self.plain or bool(sources & ({*ARGUMENTS, *PLURALS, "group"} - _NOT_SAID))
 
     def columns(self) -> list[str]:
         """The columns that the function cannot do without, as its required parameters name them."""

@@ -64,6 +64,8 @@ class Order:
     engine: Engine = field(default_factory=Engine)
     share: float = 1.0
     """This actor's part of a judge's concurrency."""
+    to_score: bool = True
+    """Whether a row without a response is broken; see `Rollouts`."""
 
 
 def score_file(
@@ -98,7 +100,7 @@ def _stream(
     loaded = load_reward(reward)
     count, gpus = _actors(ray, loaded, cluster)
     path = str(Path(rollouts.path).resolve())
-    order = Order(reward, path, dict(rollouts.rename), engine, 1.0 / count)
+    order = Order(reward, path, dict(rollouts.rename), engine, 1.0 / count, rollouts.to_score)
     pieces = [{"start": p.start, "end": p.end} for p in pieces_of(rollouts, cluster.rows_per_call, skip)]
     if not pieces:
         return
@@ -185,13 +187,13 @@ def _line_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]:
             if line.strip():
                 skipped = good < skip
                 if skipped or rollouts.limit is not None:  # counted as they are written: without those that are broken
-                    good += _group(line, rollouts.rename) is not None
+                    good += _group(line, rollouts) is not None
                 if skipped:
                     start = at + len(line)
                 elif count < rows - 1:  # far from a border: nothing of the line matters
                     count += 1
                 else:
-                    found = _group(line, rollouts.rename)
+                    found = _group(line, rollouts)
                     here = group if found is None else found
                     if count >= rows and (here != group or count >= 8 * rows):
                         yield Piece(start, at, count)
@@ -202,11 +204,11 @@ def _line_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]:
         yield Piece(start, at, count)
 
 
-def _group(line: bytes, rename: Mapping[str, str]) -> str | None:
+def _group(line: bytes, rollouts: Rollouts) -> str | None:
     """The group of a line's row; None where it is no row that can be scored."""
     row = read_line(line, "", [])
-    row = None if row is None else renamed(row, rename)
-    return None if row is None or why_not_scored(row) else Trajectory.of(row).group_id
+    row = None if row is None else renamed(row, rollouts.rename)
+    return None if row is None or (rollouts.to_score and why_not_scored(row)) else Trajectory.of(row).group_id
 
 
 def _parquet_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]:
@@ -215,7 +217,7 @@ def _parquet_pieces(rollouts: Rollouts, rows: int, skip: int) -> Iterator[Piece]
     for at, row in enumerate(Rollouts(rollouts.path, rollouts.rename)):
         if rollouts.limit is not None and good >= rollouts.limit:
             break
-        trouble, here = why_not_scored(row), group
+        trouble, here = why_not_scored(row) if rollouts.to_score else "", group
         if good < skip:
             start = at + 1
         elif not trouble:
@@ -235,7 +237,7 @@ def rows_of(order: Order, start: int, end: int, broken: list[str]) -> Iterator[R
     where = f"{order.path}, behind {start:,}"
     for row in _rows_between(order.path, start, end, where, broken):
         row = renamed(row, order.rename)
-        if trouble := why_not_scored(row):
+        if order.to_score and (trouble := why_not_scored(row)):
             broken.append(f"{where}: {trouble}")
         else:
             yield row

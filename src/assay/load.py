@@ -21,7 +21,7 @@ from typing import Any, cast
 import assay
 from assay.contract import name_of_class
 from assay.errors import ConfigError, UnknownName, did_you_mean
-from assay.reward import RewardFunction, as_reward
+from assay.reward import RewardFunction, as_reward, overrides
 
 
 def builtins() -> dict[str, str]:
@@ -58,6 +58,11 @@ def load_reward(spec: Any, base: Path | None = None, parameters: Mapping[str, An
     given = {**_parameters(text, attribute), **(parameters or {})}
     if name.endswith(".py"):
         return _pick(_import_file(path), attribute, name, given)
+    if path.is_file():
+        raise ConfigError(
+            f"{name} is a file, but no reward: needed a built-in's name (assay list), file.py:name, "
+            f"package.module:name or a YAML file."
+        )
     if "." in name or (attribute and "=" not in attribute):
         module, _, attribute = name.rpartition(".") if not rest else (name, "", attribute)
         return _pick(_import_module(module, name), attribute, module, given)
@@ -228,5 +233,7 @@ def _made(value: Any, name: str, parameters: Mapping[str, Any]) -> RewardFunctio
     try:
         return as_reward(value(**parameters))
     except TypeError as error:
+        if issubclass(value, RewardFunction) and not overrides(value):
+            raise ConfigError(f"reward {name!r}: {error}") from error
         given = ", ".join(f"{key}={value!r}" for key, value in parameters.items()) or "no parameters"
         raise ConfigError(f"reward {name!r} cannot be made with {given}: {error}") from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assay.compose.lineage import lineage
-from assay.errors import ConfigError, InputError, require
+from assay.errors import ConfigError, InputError, did_you_mean, require
 from assay.reward import RewardFunction
 from assay.rollouts import Rollouts, Row
 from assay.types import Outcome, RewardOutput, Trajectory
@@ -138,8 +138,16 @@ class RunWriter:
         return record
 
     def _join(self) -> None:
-        parts = sorted(self.parts.glob(f"*{self.path.suffix}"))
         temporary = self.path.with_name(self.path.name + ".tmp")
+        try:
+            self._joined(temporary)
+        except OSError:  # the disk is full: half of a copy helps nobody, the parts stay
+            temporary.unlink(missing_ok=True)
+            raise
+        os.replace(temporary, self.path)
+
+    def _joined(self, temporary: Path) -> None:
+        parts = sorted(self.parts.glob(f"*{self.path.suffix}"))
         if self.path.suffix == ".jsonl":
             with temporary.open("wb") as out:
                 for part in parts:
@@ -150,7 +158,6 @@ class RunWriter:
             frames = [polars.scan_parquet(part) for part in parts]
             whole = polars.concat(frames, how="diagonal_relaxed")
             whole.sink_parquet(temporary, row_group_size=self._rows_together())
-        os.replace(temporary, self.path)
 
     def _rows_together(self) -> int:
         """Rows of one row group: of large rows few, for whole groups are held in memory."""
@@ -183,11 +190,41 @@ class Run:
             yield _own(row), output_of(row, self.path)
 
 
+NO_RUN = "Make one: assay score ROLLOUTS --reward ... --output scored.parquet"
+
+
+def check_scored(path: Path) -> None:
+    """Raise where there is no Run at a path: nothing, a folder, or another kind of file. Reads the first row only."""
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; needed a scored file. {NO_RUN}")
+    if not path.is_file():
+        if any(path.with_name(path.name + ".parts").glob("*")):
+            return  # it is being written
+        around = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"there is no scored file {path}.{did_you_mean(path.name, around)}")
+    if path.suffix == ".parquet" and not is_whole_parquet(path):
+        raise InputError(f"{path} is no whole Parquet file; needed a scored file. {NO_RUN}")
+    try:
+        columns = Rollouts(path).columns()
+    except InputError:
+        raise InputError(f"{path} is no scored file. {NO_RUN}") from None
+    if "detail" not in columns:
+        raise InputError(f"{path} is no scored file: its rows have {columns[:8]} and no 'detail'. {NO_RUN}")
+
+
+def is_whole_parquet(path: Path) -> bool:
+    """Whether the mark of Parquet stands at both ends: a file that was cut has lost the second."""
+    with path.open("rb") as file:
+        begins = file.read(4)
+        file.seek(max(0, path.stat().st_size - 4))
+        return begins == file.read(4) == b"PAR1"
+
+
 def output_of(row: Row, path: str | Path) -> RewardOutput:
     """The output that a row of a Run carries."""
     detail = row.get("detail")
     if detail is None:
-        raise InputError(f"{path} is no scored file: it has no column 'detail'. Make one: assay score")
+        raise InputError(f"{path} is no scored file: it has no column 'detail'. {NO_RUN}")
     return from_dict(json.loads(detail) if isinstance(detail, str) else detail)
 
 

@@ -111,12 +111,12 @@ def failure(error: BaseException, name: str) -> RewardOutput:
     outcome = stated if isinstance(stated, Outcome) else Outcome.GRADER_ERROR
     text = _words_of(error)
     if not (isinstance(error, RewardError) or isinstance(stated, Outcome)):
-        text = f"{type(error).__name__}: {text}{_place_of(error)}"
+        text = f"{type(error).__name__}: {text}{place_of(error)}"
     prefix = "" if f"{name!r}" in text else f"reward {name!r}: "
     return RewardOutput.failed(outcome, prefix + text)
 
 
-def _place_of(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """` (my_reward.py, line 4)`: the last line of the author's own that the exception came through."""
     place, trace = "", error.__traceback__
     while trace is not None:

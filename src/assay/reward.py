@@ -16,7 +16,7 @@ from typing import Any, Self, cast
 
 from assay.calling import ARGUMENTS, PLURALS, Call, read_signature
 from assay.contract import Contract, Per, name_of, name_of_class
-from assay.errors import ConfigError
+from assay.errors import ConfigError, did_you_mean
 from assay.types import RewardOutput, Trajectory
 
 __all__ = ["Contract", "FunctionReward", "Per", "RewardFunction", "as_reward", "call_of"]
@@ -68,7 +68,7 @@ class RewardFunction:
         if _overridden(cls) is None:
             raise TypeError(
                 f"{cls.__name__} cannot be used as it is: a reward overrides compute_reward(self, trajectory), "
-                f"compute_rewards(self, trajectories) or __call__(self, trajectories, ground_truths)."
+                f"compute_rewards(self, trajectories) or __call__(self, trajectories, ground_truths).{_near(cls)}"
             )
         return super().__new__(cls)
 
@@ -105,6 +105,20 @@ _METHODS = ("compute_rewards", "compute_reward", "__call__")
 
 
 @functools.cache
+def overrides(cls: type) -> bool:
+    """Whether a class says how it scores, in any of the ways it may."""
+    return _overridden(cls) is not None
+
+
+def _near(cls: type) -> str:
+    """A method of the author's that is nearly one of those that are looked for: ` It has ...`."""
+    own = [name for name in vars(cls) if callable(getattr(cls, name)) and not name.startswith("__")]
+    for name in own:
+        if hint := did_you_mean(name, _METHODS):
+            return f" It has {name!r}.{hint}"
+    return ""
+
+
 def _overridden(cls: type) -> str | None:
     """Which of the three a class overrides: the batch one first, where it has both."""
     for method in ("flow", *_METHODS):
@@ -190,5 +204,6 @@ def as_reward(obj: Any) -> RewardFunction:
     hint = f" What has a name is loaded: assay.load_reward({obj!r:.80})." if isinstance(obj, str) else ""
     raise ConfigError(
         f"needed a reward: a function, a RewardFunction, or an object with compute_reward(trajectory); "
-        f"found {type(obj).__name__} {obj!r:.80}.{hint}"
+        f"found {f'{obj!r:.80}' if type(obj).__repr__ is not object.__repr__ else f'a {type(obj).__name__}'}."
+        f"{hint or _near(type(obj))}"
     )

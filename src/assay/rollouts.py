@@ -1,15 +1,21 @@
-"""Rollouts on disk, read as a stream: JSONL, a JSON array, or Parquet. A broken line is told and passed over.
+"""Rollouts on disk, read as a stream: JSONL (also gzipped), a JSON array, or Parquet. A broken line is told and passed
+over.
 
 Memory does not grow with the file: rows come in chunks, and a chunk never cuts through neighbours of one group.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
+import gzip
 import json
 import sys
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -35,7 +41,7 @@ class Rollouts:
     """Column in the file -> the name that the reward knows it by."""
     limit: int | None = None
     to_score: bool = False
-    """Whether the rows are to be scored: then those that hold no response are broken, too."""
+    """Whether the rows are to be scored by what came back: then those that hold no response are broken, too."""
     broken: list[str] = field(default_factory=list[str])
 
     def __iter__(self) -> Iterator[Row]:
@@ -77,6 +83,18 @@ class Rollouts:
                     f"{list(first)}.{did_you_mean(column, first)} (The form is --rename COLUMN_IN_THE_FILE=NAME.)"
                 )
 
+    def columns(self) -> list[str]:
+        """The columns of the first row; nothing more is read."""
+        if _is_parquet(path := _existing(self.path)):
+            with _parquet(path) as polars:
+                return list(polars.scan_parquet(path).collect_schema().names())
+        return list(next(self._rows(), ()))
+
+    @property
+    def packed(self) -> bool:
+        """Whether the file is gzipped: it can be read from its beginning only."""
+        return not self._is_stream() and _is_gzip(_existing(self.path))
+
     def size(self) -> int | None:
         """How many rows there are, where that is cheap to know; for a progress bar."""
         if self._is_stream():
@@ -85,6 +103,8 @@ class Rollouts:
         if _is_parquet(path):
             with _parquet(path) as polars:
                 rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
+        elif self.packed:
+            return self.limit
         else:
             with path.open("rb") as file:
                 rows = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
@@ -100,20 +120,29 @@ class Rollouts:
             return self._lines(sys.stdin.buffer, self._name())
         path = _existing(self.path)
         if self._is_stream():
-            return self._file_lines(path)
+            return self._file_lines(path.open("rb"))
         if _is_parquet(path):
             return _parquet_rows(path)
-        with path.open("rb") as file:
-            first = file.read(1 << 16).lstrip()
+        first = _beginning(path)
         if not first:
             raise InputError(f"{path} is empty; needed one JSON object a line.")
         if b"\0" in first:
             raise InputError(f"{path} is not text; needed JSONL (one JSON object a line) or Parquet.")
-        return _json_array(path) if first[:1] == b"[" else self._file_lines(path)
+        if _looks_like_csv(first):
+            raise InputError(
+                f"{path} looks like CSV; needed JSONL (one JSON object a line) or Parquet. This makes it: "
+                f"python -c \"import polars; polars.read_csv('{path}').write_ndjson('{path.with_suffix('.jsonl')}')\""
+            )
+        return _json_array(path) if first[:1] == b"[" else self._file_lines(_opened(path))
 
-    def _file_lines(self, path: Path) -> Iterator[Row]:
-        with path.open("rb") as file:
-            yield from self._lines(file, str(path))
+    def _file_lines(self, opened: BufferedIOBase) -> Iterator[Row]:
+        with opened as file:
+            try:
+                yield from self._lines(file, self._name())
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                self.broken.append(
+                    f"{self._name()}: the compressed file is cut or damaged, and what follows is not read ({error})"
+                )
 
     def _lines(self, file: Iterable[bytes], where: str) -> Iterator[Row]:
         good = 0
@@ -131,7 +160,7 @@ def read_line(line: bytes, where: str, broken: list[str]) -> Row | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        broken.append(f"{where}: not JSON ({error})")
+        broken.append(f"{where}: {_not_json(error)}")
         return None
     if not isinstance(row, dict):
         broken.append(f"{where}: needed an object {{...}}, found {type(row).__name__}")
@@ -148,6 +177,17 @@ def why_not_scored(row: Row) -> str:
     except TypeError as error:
         return str(error)
     return ""
+
+
+def whole_rows(path: str | Path) -> Iterator[Row]:
+    """The rows of a file of which none may be left out, such as labels: a broken line is an error."""
+    rollouts = Rollouts(path)
+    for row in rollouts:
+        if rollouts.broken:
+            break
+        yield row
+    if rollouts.broken:
+        raise InputError(rollouts.broken[0])
 
 
 def chunks(rows: Iterable[Row], size: int | Callable[[], int]) -> Iterator[list[tuple[Row, Trajectory]]]:
@@ -185,6 +225,43 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    return gzip.open(path, "rb") if _is_gzip(path) else path.open("rb")
+
+
+def _beginning(path: Path) -> bytes:
+    with _opened(path) as file:
+        try:
+            return file.read(1 << 16).removeprefix(codecs.BOM_UTF8).lstrip()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{path} begins like gzip but cannot be unpacked: {error}") from error
+
+
+def _looks_like_csv(first: bytes) -> bool:
+    """Whether the first line is no JSON but names of columns, and the second has as many cells."""
+    if first[:1] in b"[{":
+        return False
+    lines = first.decode("utf-8", "replace").splitlines()[:2]
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error:
+        return False
+    return len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1
+
+
+def _not_json(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg} at character {error.pos + 1})"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 (byte 0x{error.object[error.start]:02x} at {error.start + 1})"
+    return f"not JSON ({error})"
+
+
 @contextmanager
 def _parquet(path: Path) -> Generator[Any]:
     polars = require("polars", "report", "reading Parquet")
@@ -202,9 +279,10 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 
 def _json_array(path: Path) -> Iterator[Row]:
     try:
-        rows = json.loads(path.read_bytes())
+        with _opened(path) as file:
+            rows = json.load(file)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} begins like a JSON array but is none: {error}") from error
+        raise InputError(f"{path} begins like a JSON array but is none: {_not_json(error)}") from error
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise InputError(f"{path}, item {number}: needed an object {{...}}, found {type(row).__name__}")

@@ -8,7 +8,7 @@ A `Trajectory` is one finished rollout; a `RewardOutput` is what a reward says o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, cast
@@ -147,9 +147,11 @@ class Trajectory(Mapping[str, Any]):
 _FIELDS = ("prompt", "response", "messages", "ground_truth", "metadata", "group")
 
 
-def trajectories_of(rows: Iterable[Any]) -> list[Trajectory]:
+def trajectories_of(rows: Iterable[Any], unanswered: bool = False) -> list[Trajectory]:
     """Read many rows that are to be scored. One row by itself is refused, and so is a table that is iterated by
-    columns: a string would be its letters, a dict its keys, a data frame the names of its columns."""
+    columns: a string would be its letters, a dict its keys, a data frame the names of its columns.
+
+    `unanswered`: a row that holds no response will do; for a reward that does not look at it."""
     if isinstance(rows, str | bytes | Mapping):
         raise TypeError(
             f"needed a list of rows; found one {type(rows).__name__}. Pass [row], or score it by itself: "
@@ -160,12 +162,13 @@ def trajectories_of(rows: Iterable[Any]) -> list[Trajectory]:
             f"needed a list of rows; found a {type(rows).__name__}, which is iterated by its columns. Pass its rows: "
             f"frame.to_dict('records') (pandas), frame.to_dicts() (polars), table.to_pylist() (pyarrow)."
         )
-    return [row if type(row) is Trajectory else _numbered(i, row) for i, row in enumerate(rows)]
+    read = Trajectory.of if unanswered else answered
+    return [row if type(row) is Trajectory else _numbered(i, row, read) for i, row in enumerate(rows)]
 
 
-def _numbered(i: int, row: Any) -> Trajectory:
+def _numbered(i: int, row: Any, read: Callable[[Any], Trajectory]) -> Trajectory:
     try:
-        return answered(row)
+        return read(row)
     except TypeError as error:
         raise TypeError(f"row {i}: {error}") from None
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.analyze.table import Chunk, Table, assemble, measure
-from assay.errors import InputError, did_you_mean, require
-from assay.record import Run, stopped_header, to_json, unpacked
+from assay.errors import InputError, require
+from assay.record import Run, check_scored, stopped_header, to_json, unpacked
 from assay.rollouts import Row
 
 STRIDE = 1 << 22
@@ -52,13 +52,7 @@ class Source:
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
-        if self.path.is_dir():
-            raise InputError(f"{self.path} is a directory; needed a scored file: what assay score -o wrote.")
-        if self.parquet and self.path.is_file() and not _is_parquet(self.path):
-            raise InputError(f"{self.path} is no whole Parquet file; needed what assay score -o wrote.")
-        if not self.files():
-            around = [p.name for p in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
-            raise InputError(f"there is no scored file {self.path}.{did_you_mean(self.path.name, around)}")
+        check_scored(self.path)
 
     @property
     def parquet(self) -> bool:
@@ -236,11 +230,3 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
         previous = number
     if start is not None and previous is not None:
         yield start, previous
-
-
-def _is_parquet(path: Path) -> bool:
-    """Whether the mark of Parquet stands at both ends: a file that was cut has lost the second."""
-    with path.open("rb") as file:
-        begins = file.read(4)
-        file.seek(max(0, path.stat().st_size - 4))
-        return begins == file.read(4) == b"PAR1"

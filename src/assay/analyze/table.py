@@ -17,7 +17,7 @@ from assay.analyze.features import BITS, NUMBERS, features_of, turns_of
 from assay.analyze.nearby import signature
 from assay.analyze.tree import ABSENT, GATED, inferred_shape, leaves, node_values, schedule_of
 from assay.errors import InputError, require
-from assay.record import OWN_COLUMNS
+from assay.record import NO_RUN, OWN_COLUMNS
 from assay.rollouts import Row
 from assay.types import Outcome, Trajectory
 
@@ -268,9 +268,7 @@ def detail_of(row: Row) -> dict[str, Any]:
         return json.loads(detail)
     if isinstance(detail, dict):
         return detail
-    raise InputError(
-        "this is no scored file: a row has no column 'detail'. Make one: assay score ROLLOUTS -r ... -o OUT"
-    )
+    raise InputError(f"this is no scored file: a row has {list(row)[:8]} and no column 'detail'. {NO_RUN}")
 
 
 def key_of(prompt: str, response: str) -> int:

@@ -16,6 +16,9 @@ from assay.types import FAILURES, Outcome, RewardOutput, Trajectory
 SAMPLE = 100_000
 """How many values the histogram and the quantiles are drawn from, at most; a uniform sample of all."""
 
+FEW = 5
+"""So many different values are told one by one and not in bins: a reward is often just 0 or 1."""
+
 
 @dataclass
 class Column:
@@ -55,12 +58,14 @@ class Column:
         return sum(v == value for v in self.sample) / len(self.sample) if self.sample else 0.0
 
     def histogram(self, bins: int = 10) -> list[tuple[float, float, int]]:
-        """`(from, to, count)` for equal bins between the lowest and the highest value of the sample."""
+        """`(from, to, count)` for equal bins between the lowest and the highest value of the sample; where there are
+        few values, for each of them."""
         if not self.sample:
             return []
         low, high = min(self.sample), max(self.sample)
-        if low == high:
-            return [(low, high, len(self.sample))]
+        values = Counter(itertools.islice(self.sample, 4 * FEW))
+        if len(values) <= FEW and len(values := Counter(self.sample)) <= FEW:
+            return [(value, value, values[value]) for value in sorted(values)]
         width = (high - low) / bins
         counts = Counter(min(bins - 1, int((v - low) / width)) for v in self.sample)
         return [(low + i * width, low + (i + 1) * width, counts[i]) for i in range(bins)]
@@ -87,6 +92,8 @@ class Tally:
     weights: dict[str, float] = field(default_factory=dict[str, float])
     outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
     reasons: Counter[str] = field(default_factory=Counter[str])
+    first_with: dict[str, int] = field(default_factory=dict[str, int])
+    """A reason -> the number of the first row that has it, from 1."""
     groups: int = 0
     flat_groups: int = 0
     """Groups of several rows whose rewards are all the same: they give a GRPO policy no gradient."""
@@ -120,6 +127,7 @@ class Tally:
         # a reason that names its row differs from row to row: no more of them are kept than a person would read
         if len(self.reasons) < 1000 or reason in self.reasons:
             self.reasons[reason] += 1
+            self.first_with.setdefault(reason, self.rows + 1)
 
     def _keep(self, t: Trajectory, output: RewardOutput) -> None:
         reward = output.reward or 0.0

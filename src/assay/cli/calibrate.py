@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from assay.cli.choices import stored_run
 from assay.errors import InputError
+from assay.rollouts import whole_rows
 from assay.types import RewardOutput, Trajectory
 
 
@@ -43,20 +44,16 @@ def calibrate(
 
 def _labels(path: Path) -> dict[Any, float]:
     found: dict[Any, float] = {}
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                if row["label"] is None:  # the page's way to take a label back
-                    found.pop(_key(row), None)
-                else:
-                    found[_key(row)] = float(row["label"])
-            except (ValueError, TypeError, KeyError) as error:
-                raise InputError(
-                    f"{path}, line {number}: needed a number in 'label', and 'id' or 'prompt' and 'response' ({error})."
-                ) from None
+    for number, row in enumerate(whole_rows(path), 1):
+        try:
+            if row["label"] is None:  # the page's way to take a label back
+                found.pop(_key(row), None)
+            else:
+                found[_key(row)] = float(row["label"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{path}, row {number}: needed a number in 'label', and 'id' or 'prompt' and 'response' ({error})."
+            ) from None
     return found
 
 
@@ -67,9 +64,7 @@ def _key(row: Any) -> Any:
 
 
 def _matched(run: Path, labels: dict[Any, float], component: str) -> Iterator[tuple[float, float]]:
-    from assay.record import Run
-
-    for trajectory, output in Run(run):
+    for trajectory, output in stored_run(run):
         part = output.components.get(component) if component else output
         label = _label(trajectory, labels)
         if label is not None and isinstance(part, RewardOutput) and part.reward is not None:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from assay.cli.choices import chosen_reward, renames
 from assay.cli.progress import tell_broken
+from assay.engine import reads_response
 from assay.errors import ConfigError
 from assay.probe import Audit, Finding, Severity, audit, output
 from assay.probe.opening import LIMIT
@@ -64,7 +65,7 @@ def check(
     if update_baseline and baseline is None:
         raise ConfigError("--update-baseline needs a file: --baseline FILE.")
     reward = chosen_reward(spec, set_ or [])
-    rows = Rollouts(examples, renames(rename or []), 512, to_score=True) if examples else None
+    rows = Rollouts(examples, renames(rename or []), 512, to_score=reads_response(reward)) if examples else None
     with redirect_stdout(sys.stderr):  # what a reward prints is no finding
         found = audit(reward, rows, limit=limit, timeout=timeout)
         for trainer in for_ or []:

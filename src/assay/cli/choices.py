@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.errors import ConfigError
 from assay.load import load_reward
+from assay.record import Run, check_scored
 from assay.reward import RewardFunction
 
 
@@ -51,6 +52,26 @@ def chosen_reward(specs: Sequence[str], settings: Sequence[str]) -> RewardFuncti
         rewards = [load_reward(spec) for spec in specs]
         reward = CompositeReward([(r, 1.0 / len(rewards)) for r in rewards])
     return reweighted(reward, weights) if weights else reward
+
+
+def refuse_the_input(output: Path, source: str) -> None:
+    """Raise where a Run would be written over the rollouts that it is made of."""
+    if source != "-" and output.exists() and Path(source).exists() and output.samefile(source):
+        raise ConfigError(f"--output {output} is the input itself, which would be overwritten. Name another file.")
+
+
+def stored_run(path: Path) -> Run:
+    """The Run at a path, or an error that says what is there instead."""
+    check_scored(path)
+    return Run(path)
+
+
+def stored_specs(run: Run, given: Sequence[str] | None) -> list[str]:
+    """The reward that a Run is folded or scored with: the one that is given, or else its own."""
+    specs = list(given or run.header.get("reward", ()))
+    if not specs:
+        raise ConfigError(f"{run.path} has no header that names its reward. Name it: --reward SPEC")
+    return specs
 
 
 def estimator_of(name: str) -> Any:

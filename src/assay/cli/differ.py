@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.choices import renames
 from assay.cli.progress import Counted, tell_broken
-from assay.engine import Engine, check_columns
+from assay.engine import Engine, check_columns, reads_response
 from assay.engine import score as score_rows
 from assay.errors import ConfigError, InputError
 from assay.load import load_reward
@@ -42,7 +42,7 @@ def differ(
     if len(specs) < 2:
         raise ConfigError(f"needed at least two rewards: -r a -r b; found {len(specs)}.")
     named = distinct(load_reward(spec) for spec in specs)
-    rollouts = Rollouts(input, renames(rename or []), limit, to_score=True)
+    rollouts = Rollouts(input, renames(rename or []), limit, to_score=any(map(reads_response, named.values())))
     columns: dict[str, list[int | None]] = {name: [] for name in named}
     texts: list[str] = []
     engine = Engine(timeout=timeout)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from assay.analyze.tally import Tally
@@ -20,6 +21,7 @@ from assay.engine import score as score_rows
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.record import RunWriter, states_of
 from assay.report.terminal import console, summary
+from assay.returned import place_of
 from assay.reward import RewardFunction, call_of
 from assay.rollouts import Rollouts, Row, chunks
 from assay.types import FAILURES, RewardOutput, Trajectory
@@ -93,6 +95,11 @@ class Job:
         """The same on a Ray cluster."""
         from assay.distributed import CHEAP, score_file
 
+        first = replace(self.rollouts, limit=1, broken=[])
+        for row in first:
+            check_columns(self.reward, Trajectory.of(row))
+        if first.packed:
+            raise ConfigError(f"{first.path} is gzipped, and cannot be read in pieces by many. Unpack it: gunzip -k")
         seconds = 0.0
         for rows, outputs in score_file(specs, self.rollouts, cluster, self.engine, skip):
             seconds += sum(output.seconds for output in outputs)
@@ -132,7 +139,15 @@ class Job:
         """0 done, 1 some rows were not scored."""
         return 1 if self.tally.not_scored or self.rollouts.broken else 0
 
-    def tell(self, output: Path | None, stopped: bool, quiet: bool) -> None:
+    @property
+    def if_stuck(self) -> str:
+        """What to say when no row comes back; nothing where every part has a deadline."""
+        bounded = all(leaf.contract.timeout or call_of(leaf).is_async for leaf in leaves(self.reward))
+        if self.engine.timeout or bounded:
+            return ""
+        return "nothing has come back for a while. If a row hangs, --timeout SECONDS stops it, and the rest goes on."
+
+    def tell(self, output: Path | None, stopped: BaseException | None, quiet: bool) -> None:
         """Say what came of it."""
         tell_broken(self.rollouts.broken)
         if not quiet and self.tally.rows:
@@ -141,12 +156,19 @@ class Job:
                 print(line, file=sys.stderr)
         if self.tally.not_scored and quiet:
             print(f"assay: {self.tally.not_scored:,} of {self.tally.rows:,} rows were not scored", file=sys.stderr)
-        if stopped:
-            print(f"stopped after {self.tally.rows:,} rows", file=sys.stderr)
+        if stopped is not None:
+            print(f"stopped after {self.tally.rows:,} rows{place_of(stopped)}", file=sys.stderr)
+            if not self.tally.rows and self.if_stuck:
+                print(f"assay: {self.if_stuck}", file=sys.stderr)
         if output is not None and self.tally.rows:
             print(f"\nwrote {output} ({self.tally.rows:,} rows)", file=sys.stderr)
-        if stopped and output is not None and self.tally.rows:
+        if stopped is not None and output is not None and self.tally.rows:
             print("go on with it: the same command with --resume", file=sys.stderr)
+        elif output is not None and self.tally.rows and not quiet:
+            print(
+                f"look closer: assay inspect {quote(str(output))}, or assay report {quote(str(output))}",
+                file=sys.stderr,
+            )
 
 
 def on_failure_of(word: str) -> str | float:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from assay.cli.choices import chosen_reward, renames
 from assay.cli.progress import tell_broken
+from assay.engine import reads_response
 from assay.probe.plan import SAMPLE, Plan
 from assay.probe.plan import plan as work_out
 from assay.report.terminal import console, shortened
@@ -38,8 +39,8 @@ def plan(
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the plan.")] = Format.TERMINAL,
 ) -> None:
     """Plan the capacity: seconds a step, stragglers, workers or requests a minute. Exits with 1 where none suffice."""
-    rows = Rollouts(rollouts, renames(rename or []), max(sample * 8, 2048), to_score=True)
     reward = chosen_reward([spec], [])
+    rows = Rollouts(rollouts, renames(rename or []), max(sample * 8, 2048), to_score=reads_response(reward))
     with redirect_stdout(sys.stderr):  # what a reward prints is no part of the plan
         found = work_out(reward, rows, batch=batch, step_seconds=step_seconds, sample=sample, timeout=timeout)
     tell_broken(rows.broken)

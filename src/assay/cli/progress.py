@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -13,6 +14,9 @@ from assay.report.terminal import console
 
 EVERY = 5.0
 """Seconds between two plain lines."""
+
+SILENCE = 10.0
+"""Seconds without a row, after which a hint is given once."""
 
 
 def tell_broken(broken: Sequence[str]) -> None:
@@ -26,8 +30,11 @@ def tell_broken(broken: Sequence[str]) -> None:
 class Counted:
     """`with Counted(total) as progress: progress.advance(rows)`; to standard error."""
 
-    def __init__(self, total: int | None, what: str = "scored", quiet: bool = False) -> None:
+    def __init__(self, total: int | None, what: str = "scored", quiet: bool = False, if_stuck: str = "") -> None:
         self.total, self.what, self.done = total, what, 0
+        self.if_stuck = if_stuck
+        """What to say where nothing comes back for a while."""
+        self._ended = threading.Event()
         self.started = self.told = time.perf_counter()
         self.quiet = quiet
         self.bar = self._bar() if sys.stderr.isatty() and not quiet else None
@@ -43,13 +50,27 @@ class Counted:
             self.bar.start()
             of = f"{self.total:,}" if self.total else "?"
             self.task = self.bar.add_task(self.what, total=self.total, rate="", of=of)
+        if self.if_stuck:
+            threading.Thread(target=self._watch, daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._ended.set()
         if self.bar:
             self.bar.stop()
         elif not self.quiet and (self.done or error is None):
-            self._tell()
+            self._tell(last=error is None)
+
+    def _watch(self) -> None:
+        seen = 0
+        while not self._ended.wait(SILENCE):
+            if seen == self.done:
+                if self.bar:
+                    self.bar.console.print(self.if_stuck)
+                else:
+                    print(self.if_stuck, file=sys.stderr)
+                return
+            seen = self.done
 
     @property
     def rate(self) -> float:
@@ -64,10 +85,10 @@ class Counted:
         elif not self.quiet and time.perf_counter() - self.told > EVERY:
             self._tell()
 
-    def _tell(self) -> None:
+    def _tell(self, last: bool = False) -> None:
         self.told = time.perf_counter()
-        of = f" of {self.total:,}" if self.total else ""
-        left = (
-            f", {(self.total - self.done) / self.rate:,.0f} s left" if self.total and 0 < self.done < self.total else ""
-        )
+        # the total is a count of lines, and a line may be blank or broken: at the end it says nothing
+        total = self.total if not last or self.done == self.total else None
+        of = f" of {total:,}" if total else ""
+        left = f", {(total - self.done) / self.rate:,.0f} s left" if total and 0 < self.done < total else ""
         print(f"{self.what} {self.done:,}{of} rows, {self.rate:,.0f}/s{left}", file=sys.stderr)

@@ -9,14 +9,13 @@ from typing import Annotated
 import typer
 
 from assay.analyze.tally import Tally
-from assay.cli.choices import chosen_reward
+from assay.cli.choices import chosen_reward, stored_run, stored_specs
 from assay.cli.header import header_of, unchanged
 from assay.cli.progress import Counted
 from assay.cli.reweigh import whole_chunks
 from assay.engine import Engine
 from assay.engine import rescore as rescore_rows
-from assay.errors import ConfigError
-from assay.record import Run, RunWriter
+from assay.record import RunWriter
 from assay.report.terminal import console, summary
 from assay.types import FAILURES, RewardOutput
 
@@ -42,11 +41,9 @@ def rescore(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Score a Run again; with --only-failed, only the rows and components that have no number because of a failure."""
-    stored = Run(run)
+    stored = stored_run(run)
     before = stored.header
-    specs = reward or before.get("reward")
-    if not specs:
-        raise ConfigError(f"{run} has no header that names its reward. Name it: --reward SPEC")
+    specs = stored_specs(stored, reward)
     settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
     chosen = chosen_reward(specs, settings)
     header = {**header_of(specs, settings, chosen, str(run), {"rescored": str(run)}), "input": before.get("input", "")}
@@ -73,5 +70,7 @@ def rescore(
         console().print(summary(tally))
         for name, count in engine.counts.of.items():
             print(f"{name}: called for {count.calls:,} of {tally.rows:,} rows", file=sys.stderr)
+        if not engine.counts.of:
+            print("nothing was left to score: no reward was called", file=sys.stderr)
     print(f"\nwrote {target} ({tally.rows:,} rows)", file=sys.stderr)
     raise typer.Exit(1 if tally.not_scored else 0)

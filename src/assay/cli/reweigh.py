@@ -11,11 +11,10 @@ from typing import Annotated
 import typer
 
 from assay.analyze.tally import Tally
-from assay.cli.choices import chosen_reward
+from assay.cli.choices import chosen_reward, stored_run, stored_specs
 from assay.cli.header import header_of
 from assay.cli.progress import Counted
 from assay.compose import Batch, refold
-from assay.errors import ConfigError
 from assay.record import Run, RunWriter
 from assay.report.terminal import console, summary
 from assay.rollouts import Row
@@ -37,11 +36,9 @@ def reweigh(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Fold a Run again with other weights, gates or clips. No reward is called: its components are stored raw."""
-    stored = Run(run)
+    stored = stored_run(run)
     before = stored.header
-    specs = reward or before.get("reward")
-    if not specs:
-        raise ConfigError(f"{run} has no header that names its reward. Name it: --reward SPEC")
+    specs = stored_specs(stored, reward)
     settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
     chosen = chosen_reward(specs, settings)
     tally = Tally()

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.choices import chosen_reward, renames
+from assay.cli.choices import chosen_reward, refuse_the_input, renames
 from assay.cli.header import changes, check_same_input, header_of, unchanged
 from assay.cli.job import Job, on_failure_of
 from assay.cli.progress import Counted
-from assay.engine import Engine
+from assay.engine import Engine, reads_response
 from assay.errors import ConfigError
 from assay.record import Run, RunWriter, stopped_header
 from assay.rollouts import Rollouts, Row
@@ -57,13 +57,14 @@ def score(
 ) -> None:
     """Score rollouts: prints the distribution, the components, the best and the worst with their reasons."""
     chosen = chosen_reward(reward, set_ or [])
-    rollouts = Rollouts(input, renames(rename or []), limit, to_score=True)
+    rollouts = Rollouts(input, renames(rename or []), limit, to_score=reads_response(chosen))
     here = None if engine_ == "ray" else workers  # on a cluster they are actors
     engine = Engine(timeout=timeout, workers=here, memory_mb=memory_mb, cache=cache)
     job = Job(chosen, rollouts, engine, on_failure_of(on_failure))
     header: dict[str, Any] = {}
     good: set[str] | None = None
     if output is not None:
+        refuse_the_input(output, input)
         options = {"rename": rename or [], "on_failure": on_failure}
         header = header_of(reward, set_ or [], chosen, input, options)
         good = _resumable(output, header, force) if resume else None
@@ -83,8 +84,8 @@ def score(
     for name, where in engine.plan(chosen).items() if engine_ == "local" and not quiet else ():
         if "worker" in where:
             print(f"{name} runs {where}", file=sys.stderr)
-    stopped = False
-    with Counted(rollouts.size(), quiet=quiet) as progress:
+    stopped: KeyboardInterrupt | None = None
+    with Counted(rollouts.size(), quiet=quiet, if_stuck=job.if_stuck) as progress:
         try:
             if output is None:
                 for _ in scored(progress):
@@ -95,8 +96,8 @@ def score(
                     run.settle_header()
                     for rows, outputs in scored(progress, run.done):
                         run.write(rows, outputs)
-        except KeyboardInterrupt:
-            stopped = True
+        except KeyboardInterrupt as interrupt:
+            stopped = interrupt
         finally:
             engine.close()
     job.tell(output, stopped, quiet)

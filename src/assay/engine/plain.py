@@ -21,7 +21,7 @@ from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, answered, trajectories_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, trajectories_of
 
 log = logging.getLogger("assay.engine")
 
@@ -43,7 +43,8 @@ def score(
     >>> [o.reward for o in score(lambda response: len(response) > 3, [{"response": "four"}, {"response": "no"}])]
     [1.0, 0.0]
     """
-    outputs = _run(as_reward(reward), trajectories_of(rows), step, context, engine)
+    reward = as_reward(reward)
+    outputs = _run(reward, rows_for(reward, rows), step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
             if output.outcome in FAILURES:
@@ -53,7 +54,7 @@ def score(
 
 def score_one(reward: RewardFunction, trajectory: Any) -> RewardOutput:
     """Score one trajectory by hand: a failure is raised."""
-    row = answered(trajectory)
+    (row,) = rows_for(reward, [trajectory])
     check_columns(reward, row)
     (output,) = _run(reward, [row], None, None, None)
     if output.outcome in FAILURES:
@@ -74,7 +75,7 @@ def call(
                 f"reward {reward.name!r} takes ground_truths= beside a list of trajectories, and no columns; found "
                 f"{sorted(columns)}. Put them into the rows, or call it as TRL does: completions=..., NAME=[...]."
             )
-        rows = trajectories_of(trajectories)
+        rows = rows_for(reward, trajectories)
         if ground_truths is not None:
             rows = [_with_truth(t, truth) for t, truth in zip(rows, _repeated(ground_truths, rows), strict=True)]
         outputs = _run(reward, rows, None, None, None)
@@ -192,6 +193,16 @@ def check_columns(reward: RewardFunction, row: Trajectory) -> None:
                 raise missing_column(leaf.name, column, row)
             if column not in row:
                 raise missing_column(leaf.name, column, row, parameter=column not in leaf.contract.columns)
+
+
+def reads_response(reward: RewardFunction) -> bool:
+    """Whether some part of a reward looks at what came back: to that part, a row that holds nothing is no row."""
+    return any(call_of(leaf).reads_response for leaf in leaves(reward))
+
+
+def rows_for(reward: RewardFunction, rows: Iterable[Any]) -> list[Trajectory]:
+    """Rows read for a reward. One that holds no response is refused, unless nobody looks at that."""
+    return trajectories_of(rows, unanswered=not reads_response(reward))
 
 
 def required_columns(leaf: RewardFunction) -> list[str]:

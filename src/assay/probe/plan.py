@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.contract import Per
-from assay.engine import Engine, leaves
+from assay.engine import Engine, check_columns, leaves
 from assay.engine import score as score_rows
 from assay.errors import ConfigError, InputError
 from assay.load import load_reward
@@ -106,9 +106,11 @@ def plan(
             f"needed a batch of 1 or more and a step of more than 0 s; found {batch} and {step_seconds:g}."
         )
     reward = load_reward(reward)
-    trajectories = _sample(rows_of(rows), sample, seed)
-    if not trajectories:
+    given = list(rows)
+    if not given:
         raise InputError("needed rollouts to plan with; found none.")
+    trajectories = _sample(rows_of(given), sample, seed)
+    check_columns(reward, Trajectory.of(given[0]))
     timed = [_timed(leaf, trajectories, timeout) for leaf in leaves(reward)]
     totals = [sum(seconds[i] for _, seconds in timed) for i in range(len(trajectories))]
     computed = _summed([seconds for part, seconds in timed if not part.waits], len(trajectories))

@@ -51,7 +51,7 @@ def _histogram(column: Column) -> Group:
     most = max(count for *_, count in bins)
     lines = [
         Text.assemble(
-            f"{low:7.2f} to {high:5.2f} ",
+            f"{low:7.2f} to {high:5.2f} " if low != high else f"{low:16.4g} ",
             ("█" * max(count > 0, round(BAR * count / most)), "cyan"),
             f" {count * column.count // max(1, len(column.sample)):,}",
         )
@@ -78,7 +78,7 @@ def _components(tally: Tally) -> Table:
 
 def _case(case: Case) -> Padding:
     title = Text.assemble((f"{case.output.reward:.3f}", "bold"), f"  row {1 - case.row}  ")
-    title.append(shortened(case.trajectory.response, 200), style="cyan")
+    title.append(shortened(case.trajectory.response, 200) or "(an empty response)", style="cyan")
     lines = [title, *(Text(f"       {line}", style="dim") for line in why(case.output) if line.strip())]
     for line in lines:
         line.no_wrap, line.overflow = True, "ellipsis"
@@ -90,7 +90,11 @@ def _reasons(tally: Tally) -> Table:
     table.add_column(justify="right")
     table.add_column(overflow="fold")
     for reason, count in tally.reasons.most_common(5):
-        table.add_row(f"{count:,}", Text(shortened(reason or "no reason given", 300)))
+        row = tally.first_with[reason]
+        place = f" (row {row:,})" if count == 1 else f" (first: row {row:,})"
+        if count == tally.rows and reason.endswith("it returned None"):
+            place = " in every row; is a `return` missing?"
+        table.add_row(f"{count:,}", Text(shortened(reason or "no reason given", 300) + place))
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from assay.errors import InputError, require
 from assay.llm.calibration import correlation
 from assay.llm.encode import Encoder
 from assay.llm.local import Local, max_length_of
+from assay.rollouts import whole_rows
 from assay.types import Trajectory
 
 
@@ -59,21 +59,15 @@ class Recipe:
 
 
 def read_preferences(path: str | Path) -> list[Preference]:
-    """Preferences from a JSONL file: `prompt`, `chosen`, `rejected`, each a text or messages; perhaps `category`."""
+    """Preferences of a file: `prompt`, `chosen`, `rejected`, each a text or messages; perhaps `category`."""
     found: list[Preference] = []
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                found.append(_preference(row))
-            except (ValueError, TypeError, KeyError) as error:
-                raise InputError(
-                    f"{path}, line {number}: needed a preference with 'prompt', 'chosen' and 'rejected' ({error})."
-                ) from None
-    if not found:
-        raise InputError(f"{path} holds no preferences.")
+    for number, row in enumerate(whole_rows(path), 1):
+        try:
+            found.append(_preference(row))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{path}, row {number}: needed a preference with 'prompt', 'chosen' and 'rejected' ({error})."
+            ) from None
     return found
 
 
