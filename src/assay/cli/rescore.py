@@ -9,13 +9,11 @@ from typing import Annotated
 import typer
 
 from assay.analyze.tally import Tally
-from assay.cli.choices import chosen_reward
-from assay.cli.header import header_of, unchanged
+from assay.cli.header import unchanged
 from assay.cli.progress import Counted
-from assay.cli.reweigh import whole_chunks
+from assay.cli.reweigh import again, whole_chunks
 from assay.engine import Engine
 from assay.engine import rescore as rescore_rows
-from assay.errors import ConfigError
 from assay.record import Run, RunWriter
 from assay.report.terminal import console, summary
 from assay.types import FAILURES, RewardOutput
@@ -44,12 +42,7 @@ def rescore(
     """Score a Run again; with --only-failed, only the rows and components that have no number because of a failure."""
     stored = Run(run)
     before = stored.header
-    specs = reward or before.get("reward")
-    if not specs:
-        raise ConfigError(f"{run} has no header that names its reward. Name it: --reward SPEC")
-    settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
-    chosen = chosen_reward(specs, settings)
-    header = {**header_of(specs, settings, chosen, str(run), {"rescored": str(run)}), "input": before.get("input", "")}
+    chosen, header = again(stored, reward, set_, "rescored")
     good = unchanged(before, header) if only_changed else None
 
     def keep(path: str, output: RewardOutput) -> bool:
