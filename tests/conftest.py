@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no_clock", deadline=None)  # no test depends on how fast the machine is
+settings.load_profile("no_clock")
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

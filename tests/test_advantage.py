@@ -151,3 +151,28 @@ def test_arrays_are_read():
 def test_outputs_are_rewards_too():
     outputs = [assay.RewardOutput(1.0), assay.RewardOutput(None), assay.RewardOutput(0.0)]
     assert assay.DrGRPOAdvantage()(outputs, num_generations=3) == [0.5, 0.0, -0.5]
+
+
+class Scalar:
+    """One element of a tensor: hashed by what object it is, as torch has it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def item(self):
+        return self.value
+
+
+def test_groups_may_be_the_elements_of_a_tensor():
+    named = adv.GRPOAdvantage()([1.0, 0.0, 0.0, 1.0], groups=[0, 1, 0, 1])
+    assert adv.GRPOAdvantage()([1.0, 0.0, 0.0, 1.0], groups=[Scalar(0), Scalar(1), Scalar(0), Scalar(1)]) == named
+    assert any(named)
+
+
+def test_rewards_that_are_no_flat_list_are_told():
+    with pytest.raises(ValueError, match=r"flat list, or None; reward 0 is \[1.0, 0.0\]"):
+        adv.GRPOAdvantage()([[1.0, 0.0], [0.0, 1.0]], num_generations=2)
+
+
+def test_a_reward_that_is_out_of_all_bounds_is_no_reason_to_stop():
+    assert all(math.isfinite(a) for a in adv.GRPOAdvantage()([1e200, 0.0, 1.0, 2.0], num_generations=4))

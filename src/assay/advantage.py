@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from assay.types import RewardOutput
 
@@ -247,7 +247,12 @@ def _read(rewards: Sequence[Any]) -> list[Reward]:
     numbers: list[Reward] = []
     for i, reward in enumerate(rewards):
         reward = reward.reward if isinstance(reward, RewardOutput) else reward
-        number = None if reward is None else float(reward)
+        try:
+            number = None if reward is None else float(reward)
+        except (TypeError, ValueError, RuntimeError):
+            raise ValueError(
+                f"needed one number for each sample, in a flat list, or None; reward {i} is {reward!r:.60}"
+            ) from None
         if number is not None and math.isinf(number):
             raise ValueError(f"needed finite rewards, or None for 'not scored'; reward {i} is {number}.")
         numbers.append(None if number is None or math.isnan(number) else number)
@@ -261,7 +266,8 @@ def _groups(size: int, num_generations: int | None, groups: Sequence[Hashable] |
             raise ValueError(f"needed a group for each of {size} rewards; found {len(groups)} groups.")
         found: dict[Hashable, list[int]] = {}
         for i, group in enumerate(groups):
-            found.setdefault(group, []).append(i)
+            # of a tensor each element is an object of its own, and only its number says which are the same
+            found.setdefault(cast("Any", group).item() if hasattr(group, "item") else group, []).append(i)
         return list(found.values())
     if num_generations is None:
         raise ValueError("needed to know which rewards belong to one prompt: give num_generations=... or groups=...")
@@ -309,7 +315,7 @@ def _std(known: Sequence[float]) -> float:
     if len(known) < 2:
         return 0.0
     mean = _mean(known)
-    return math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1))
+    return math.sqrt(math.fsum((x - mean) * (x - mean) for x in known) / (len(known) - 1))
 
 
 def _centre(known: list[float]) -> list[float]:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from assay.analyze.tally import Tally
-from assay.cli.choices import chosen_reward, stored_run, stored_specs
-from assay.cli.header import header_of, unchanged
+from assay.cli.choices import stored_run
+from assay.cli.header import unchanged
 from assay.cli.progress import Counted
-from assay.cli.reweigh import whole_chunks
+from assay.cli.reweigh import again, whole_chunks
 from assay.engine import Engine
 from assay.engine import rescore as rescore_rows
 from assay.record import RunWriter
@@ -43,10 +43,7 @@ def rescore(
     """Score a Run again; with --only-failed, only the rows and components that have no number because of a failure."""
     stored = stored_run(run)
     before = stored.header
-    specs = stored_specs(stored, reward)
-    settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
-    chosen = chosen_reward(specs, settings)
-    header = {**header_of(specs, settings, chosen, str(run), {"rescored": str(run)}), "input": before.get("input", "")}
+    chosen, header = again(stored, reward, set_, "rescored")
     good = unchanged(before, header) if only_changed else None
 
     def keep(path: str, output: RewardOutput) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,11 +17,13 @@ from assay.cli.progress import Counted
 from assay.compose import Batch, refold
 from assay.record import Run, RunWriter
 from assay.report.terminal import console, summary
+from assay.reward import RewardFunction
 from assay.rollouts import Row
 from assay.types import RewardOutput, Trajectory
 
 CHUNK = 4096
 Scored = tuple[Row, Trajectory, RewardOutput]
+Header = dict[str, Any]
 
 
 def reweigh(
@@ -38,11 +40,8 @@ def reweigh(
     """Fold a Run again with other weights, gates or clips. No reward is called: its components are stored raw."""
     stored = stored_run(run)
     before = stored.header
-    specs = stored_specs(stored, reward)
-    settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
-    chosen = chosen_reward(specs, settings)
+    chosen, header = again(stored, reward, set_, "reweighed")
     tally = Tally()
-    header = {**header_of(specs, settings, chosen, str(run), {"reweighed": str(run)}), "input": before.get("input", "")}
     with Counted(before.get("rows"), "folded", quiet) as progress:
         writer = None if output is None else RunWriter(output, header, reward=chosen).__enter__()
         kind: type[BaseException] | None = KeyboardInterrupt  # until the last chunk is through
@@ -63,6 +62,18 @@ def reweigh(
     if output is not None:
         print(f"\nwrote {output} ({tally.rows:,} rows); no reward was called", file=sys.stderr)
     raise typer.Exit(1 if tally.not_scored else 0)
+
+
+def again(
+    run: Run, reward: Sequence[str] | None, set_: Sequence[str] | None, how: str
+) -> tuple[RewardFunction, Header]:
+    """The reward that a Run is folded or scored with again (its own, where none is named), and the new Run's header."""
+    before = run.header
+    specs = stored_specs(run, reward)
+    settings = [*(before.get("set", []) if not reward else []), *(set_ or [])]
+    chosen = chosen_reward(specs, settings)
+    header = header_of(specs, settings, chosen, str(run.path), {how: str(run.path)})
+    return chosen, {**header, "input": before.get("input", "")}
 
 
 def whole_chunks(run: Run, size: int) -> Iterator[list[Scored]]:

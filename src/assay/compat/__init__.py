@@ -84,7 +84,7 @@ class _Alias(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *NAMES[self.__name__]]
+        return sorted({*super().__dir__(), *NAMES[self.__name__]})
 
 
 class _Finder(MetaPathFinder, Loader):

@@ -118,12 +118,7 @@ class Nursery:
         own = {pid for _, pid in self.workers.values()}
         for pid in _children():
             if pid not in own:
-                _kill_group(pid)
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                except (ProcessLookupError, ChildProcessError):
-                    continue
+                _end(pid)
 
     def close(self) -> None:
         """Leave no process behind."""
@@ -133,12 +128,7 @@ class Nursery:
         deadline = time.monotonic() + 5.0
         while (left := _children()) and time.monotonic() < deadline:
             for pid in left:
-                _kill_group(pid)
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                except (ProcessLookupError, ChildProcessError):
-                    continue
+                _end(pid)
 
 
 def serve(control: socket.socket, parent: int, load: Any) -> None:
@@ -187,6 +177,14 @@ def _import(name: str) -> None:
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _end(pid: int) -> None:
+    """Kill a child of ours with its group, and reap it."""
+    _kill_group(pid)
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def _kill_group(pid: int) -> None:

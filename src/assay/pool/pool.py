@@ -138,6 +138,3 @@ def default_memory_mb(size: int) -> int:
     except (OSError, StopIteration, ValueError):
         free = 8192
     return max(256, free // 2 // max(1, size))
-
-
-__all__ = ["Limits", "Pool", "cores", "default_memory_mb"]

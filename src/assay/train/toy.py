@@ -13,7 +13,6 @@ from typing import Any
 
 from assay.compose import CompositeReward
 from assay.errors import require
-from assay.types import Trajectory
 
 CHAT_TEMPLATE = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
@@ -153,8 +152,3 @@ def _warm_up_batch(tokenizer: Any, task: ToyTask, rng: random.Random) -> tuple[l
 def chat_text(tokenizer: Any, messages: list[dict[str, str]]) -> str:
     """The prompt as the model reads it."""
     return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-
-
-def toy_trajectory(digit: int, response: str) -> Trajectory:
-    """A row of the task with its response: for trying a reward on it."""
-    return Trajectory.of({**ToyTask().row(digit), "response": response})
