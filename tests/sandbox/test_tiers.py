@@ -65,7 +65,7 @@ HOSTILE = {
     "fork": "import os\ndef f(x):\n    os.fork()\n    return x",
     "exec": "import os\ndef f(x):\n    os.execv('/bin/true', ['/bin/true'])\n    return x",
     "list processes": "import os\ndef f(x):\n    assert os.listdir('/proc')\n    return x",
-    "installed packages": "import glob, site\ndef f(x):\n    import pytest\n    return x",
+    "installed packages": "def f(x):\n    import yaml\n    return x",
 }
 LETHAL = {
     "kill the parent": "import os\ndef f(x):\n    os.kill(os.getppid(), 9)\n    return x",

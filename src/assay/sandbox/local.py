@@ -46,10 +46,14 @@ MORE = words(
     "cmath numbers hashlib calendar textwrap secrets pprint logging argparse tempfile signal locale zlib base64 pickle "
     "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna subprocess csv "
     "concurrent.futures concurrent.futures.thread asyncio multiprocessing.pool platform html urllib.parse colorsys "
-    "weakref sched timeit doctest cProfile tracemalloc fileinput unittest.mock unittest.async_case"
+    "weakref sched timeit doctest cProfile tracemalloc fileinput unittest.mock unittest.async_case pathlib "
+    "getpass shutil glob multiprocessing.dummy multiprocessing.queues multiprocessing.synchronize"
 )
 """Imported as well where a program can open no file."""
-NUMPY_PARTS = words("numpy.random numpy.linalg numpy.fft numpy.polynomial numpy.ma numpy.testing")
+NUMPY_PARTS = words(
+    "numpy.random numpy.linalg numpy.fft numpy.polynomial numpy.ma numpy.testing numpy.char numpy.rec numpy.typing "
+    "numpy.core numpy.strings numpy.dtypes numpy.exceptions numpy.ctypeslib numpy.f2py"
+)
 
 
 @dataclass

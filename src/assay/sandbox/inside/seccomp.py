@@ -69,7 +69,7 @@ def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
     """The calls of the allow-list whose arguments decide."""
 
     def reading(n: int) -> list[Instruction]:
-        no_file = [(RETURN, 0, 0, refuse(errno.EACCES))]
+        no_file = [(RETURN, 0, 0, refuse(errno.ENOENT))]  # as if there were none: what programs are ready for
         return _without_bits(n, OPEN_TO_WRITE, refuse(errno.EACCES)) if profile.open_files else no_file
 
     missing = [(RETURN, 0, 0, refuse(errno.ENOSYS))]  # glibc falls back to the older call, which can be looked at
