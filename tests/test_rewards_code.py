@@ -162,7 +162,7 @@ def test_a_pytest_file_with_what_data_sets_use(code):
     assert wrong.reward == 0.0
 
 
-@pytest.mark.parametrize("rest", [{"score": "some"}, {"time_limit_s": 0}, {"memory_mb": 1}])
+@pytest.mark.parametrize("rest", [{"score": "some"}, {"time_limit_s": 0}, {"memory_mb": 1}, {"tier": 7}])
 def test_parameters_that_cannot_be(rest):
     with pytest.raises(ConfigError, match="found"):
         CodeReward(**rest)
