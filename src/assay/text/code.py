@@ -73,7 +73,7 @@ def extract_code(
         'x = 1\\n'
     """
     entry = entry_point.rpartition(".")[2]
-    if language == "python" and (whole := _program(response.lstrip("\ufeff"), entry)):
+    if language == "python" and _may_be_whole(response) and (whole := _program(response.lstrip("\ufeff"), entry)):
         return Code(whole, "plain")
     text = without_reasoning(response).lstrip("\ufeff")
     if not text.strip():
@@ -214,12 +214,22 @@ def _completed(found: Code, language: str, prompt: str, entry: str) -> Code:
     """A block that holds only the body of the function asked for is completed by the prompt."""
     if language != "python" or not found.code or not entry or len(found.code) > LONGEST_PLAIN:
         return found
+    if _defines(found.code, entry) and not found.code[:1].isspace():
+        return found
     if program := _program(found.code, entry):
         return Code(program, found.source)
     if not prompt or _defines(found.code, entry):
         return found
     whole = _joined(prompt, found.code, entry)
     return Code(whole, "completion") if whole else found
+
+
+def _may_be_whole(response: str) -> bool:
+    """Whether a response may be a program from its first character on: the first fence, if any, is in a string or a
+    comment. Parsing would say so too, and takes longer.
+    """
+    at = min((at for at in (response.find("```"), response.find("~~~")) if at >= 0), default=-1)
+    return at < 0 or any(mark in response[:at] for mark in ('"""', "'''", "#"))
 
 
 def _plain(response: str, prompt: str, entry: str) -> Code:
