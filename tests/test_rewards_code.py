@@ -162,7 +162,7 @@ def test_a_pytest_file_with_what_data_sets_use(code):
     assert wrong.reward == 0.0
 
 
-@pytest.mark.parametrize("rest", [{"score": "some"}, {"time_limit_s": 0}, {"memory_mb": 1}])
+@pytest.mark.parametrize("rest", [{"score": "some"}, {"time_limit_s": 0}, {"memory_mb": 1}, {"tier": 7}])
 def test_parameters_that_cannot_be(rest):
     with pytest.raises(ConfigError, match="found"):
         CodeReward(**rest)
@@ -229,6 +229,58 @@ def test_a_program_in_chatter(how):
     names = {}
     exec(found.code, names)
     assert names["f"](4) == 8
+
+
+SORTED = "def f(x):\n    return sorted(x)\n"
+PROMPT = 'def f(x: list) -> list:\n    """The values of x in their order."""\n'
+AS_IT_STANDS = {
+    "a lambda": "f = lambda x: sorted(x)\n",
+    "with a type": "from typing import Callable\nf: Callable = lambda x: sorted(x)\n",
+    "one of two": "a, f = 1, sorted\n",
+    "an alias": f"{SORTED.replace('def f', 'def go')}f = go\n",
+    "a partial": "from functools import partial\nf = partial(sorted, reverse=False)\n",
+    "imported": "from builtins import sorted as f\n",
+    "a walrus": "(f := lambda x: sorted(x))\n",
+    "under try": f"try:\n    import nowhere\n    f = nowhere.f\nexcept ImportError:\n    {INDENTED.lstrip()}".replace(
+        "2 * x", "sorted(x)"
+    ),
+    "in a loop": "for _ in range(1):\n    def f(x):\n        return sorted(x)\n",
+    "by exec": f"exec({SORTED!r})\n",
+    "by globals": "globals()['f'] = lambda x: sorted(x)\n",
+    "a class": "class f:\n    def __new__(cls, x):\n        return sorted(x)\n",
+    "indented as a whole": "    def f(x):\n        return sorted(x)\n",
+    "a key named code": "T = {1: sorted}\ncode = 1\ndef f(x):\n    return T[code](x)\n",
+    "an index named answer": "answer = 0\ndef f(x):\n    return [sorted(x)][answer]\n",
+    "tags in a docstring": 'def f(x):\n    """<code>sorted</code> <think>of course</think>"""\n    return sorted(x)\n',
+    "a tag in a comment": "def f(x):\n    # </think>\n    return sorted(x)\n",
+    "fences in a docstring": f'"""\n```python\nf([2, 1])\n```\n"""\n{SORTED}',
+    "fences in comments": f"# ```python\n# f([2, 1])\n# ```\n{SORTED}",
+    "a long table": f"T = {list(range(9000))}\n{SORTED}",
+}
+
+
+MARKS = [how for how in AS_IT_STANDS if "tag" in how or "fences" in how]  # inside a fence these are what they look like
+
+
+@pytest.mark.parametrize(
+    ("how", "fence"), [(how, "") for how in AS_IT_STANDS] + [(h, "```python\n") for h in AS_IT_STANDS if h not in MARKS]
+)
+def test_a_program_that_binds_its_name_in_any_way_is_no_body_of_the_prompts_function(how, fence):
+    found = extract_code(f"{fence}{AS_IT_STANDS[how]}{fence[:3]}", prompt=PROMPT, entry_point="f")
+    assert found.source == ("block" if fence else "plain")
+    names = {}
+    exec(found.code, names)
+    assert names["f"]([2, 1]) == [1, 2]
+
+
+def test_a_body_with_a_helper_of_another_name_is_completed():
+    body = "    def helper(y):\n        return sorted(y)\n    return helper(x)\n"
+    for rest in (body, f"```python\n{body}```"):
+        found = extract_code(rest, prompt=PROMPT, entry_point="f")
+        assert found.source == "completion"
+        names = {}
+        exec(found.code, names)
+        assert names["f"]([2, 1]) == [1, 2]
 
 
 @pytest.mark.parametrize(

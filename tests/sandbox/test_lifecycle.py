@@ -18,6 +18,7 @@ import pytest
 from programs import fenced, function, grade, stdio
 
 from assay import Trajectory, score
+from assay.errors import ConfigError
 from assay.rewards.code import CodeReward
 
 RIGHT = "def f(x):\n    return 2 * x"
@@ -113,6 +114,12 @@ def test_servers_that_always_die_are_an_infra_error_and_never_zero(own, monkeypa
     assert output.reward is None
     assert output.outcome == "infra_error"
     assert "fork server" in output.error
+
+
+def test_a_python_that_cannot_be_started_is_said_and_not_raised(own, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    with pytest.raises(ConfigError, match=r"did not start: .*nonexistent"):
+        grade(own, RIGHT, TESTS)
 
 
 SCRIPT = """

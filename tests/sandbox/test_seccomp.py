@@ -104,8 +104,10 @@ def test_arguments_decide(machine):
     assert _both(machine, numbers["prctl"], [1]) != ALLOW
     assert _both(machine, numbers["fcntl"], [0, 1033]) != ALLOW
     assert _both(machine, numbers["ioctl"], [0, 0x5412]) != ALLOW  # TIOCSTI
-    assert _both(machine, numbers["socketpair"], [1]) == ALLOW
-    assert _both(machine, numbers["socketpair"], [2]) != ALLOW
+    for kind in (1, 1 | 0o4000, 1 | 0o2000000, 1 | 0o2004000):  # streams, with SOCK_NONBLOCK and SOCK_CLOEXEC
+        assert _both(machine, numbers["socketpair"], [1, kind]) == ALLOW
+        assert _both(machine, numbers["socketpair"], [2, kind]) != ALLOW
+        assert _both(machine, numbers["socketpair"], [1, kind + 1]) != ALLOW  # a datagram can be sent to any address
 
 
 def test_another_machines_calls_are_lethal():

@@ -49,6 +49,7 @@ def test_calls_written_as_lines_of_json():
 def test_the_entry_point_of_asserts_is_what_they_call():
     assert Tests.of(["assert sorted(add(1, 2)) == 3"]).entry_point == "add"
     assert Tests.of(["assert isclose(area(1), 2.0)"]).entry_point == "area"
+    assert Tests.of(["@twice\ndef g(x):\n    return x\nassert g(twice(abs)(2)) == 8"]).entry_point == "twice"
 
 
 def test_a_form_can_be_asked_for():

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import socket
+import tempfile
+
 import pytest
 from programs import fenced, function, grade, outcomes, stdio, tasks
 
@@ -60,7 +65,7 @@ HOSTILE = {
     "fork": "import os\ndef f(x):\n    os.fork()\n    return x",
     "exec": "import os\ndef f(x):\n    os.execv('/bin/true', ['/bin/true'])\n    return x",
     "list processes": "import os\ndef f(x):\n    assert os.listdir('/proc')\n    return x",
-    "installed packages": "import glob, site\ndef f(x):\n    import pytest\n    return x",
+    "installed packages": "def f(x):\n    import yaml\n    return x",
 }
 LETHAL = {
     "kill the parent": "import os\ndef f(x):\n    os.kill(os.getppid(), 9)\n    return x",
@@ -85,6 +90,25 @@ def test_what_is_stopped_by_the_kernel_is_evidence(tiered, name):
     assert outcomes(output) == ["sandbox_violation"]
     assert output.metadata["flags"] == ["sandbox_violation"]
     assert output.metadata["hack_signal"] is True
+
+
+def test_no_datagram_reaches_a_socket_of_the_machine(tiered):
+    folder = tempfile.mkdtemp(prefix="assay-test-")  # pytest's own are too long for the path of a socket
+    try:
+        os.chmod(folder, 0o777)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+            listening.bind(f"{folder}/log")
+            os.chmod(f"{folder}/log", 0o777)
+            code = (
+                "import socket\ndef f(x):\n    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                f"    a.sendto(b'x', '{folder}/log')\n    return x"
+            )
+            assert grade(tiered, code, function(([1], 1))).reward == 0.0
+            listening.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                listening.recv(10)
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_other_modules_of_the_standard_library_can_be_imported(tiered):

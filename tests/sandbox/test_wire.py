@@ -145,3 +145,13 @@ def test_numpy_scalars_and_arrays_are_plain():
     assert wire.encode(numpy.int32(3)) == 3
     assert wire.encode(numpy.bool_(True)) is True
     assert wire.encode(numpy.eye(2)) == {"$n": [[1.0, 0.0], [0.0, 1.0]]}
+    assert wire.encode(numpy.array(2.5)) == 2.5  # without dimensions
+
+
+def test_what_is_more_than_a_builtin():
+    stack = type("Stack", (list,), {"push": list.append})
+    quiet = type("Quiet", (int,), {"__add__": lambda a, b: 0})
+    assert wire.is_more(stack([1]))
+    assert wire.encode(stack([1])) == [1]
+    for value in (1, [1], quiet(1), type("Own", (), {"push": 1})(), int, stack):
+        assert not wire.is_more(value)

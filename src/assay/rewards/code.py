@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.errors import ConfigError
 from assay.reward import Contract, RewardFunction
 from assay.sandbox.base import Limits, Report, Sandbox, Submission, TestOutcome
-from assay.sandbox.local import LocalSandbox
+from assay.sandbox.local import TIERS, LocalSandbox
 from assay.sandbox.tasks import Tests
 from assay.text.code import Code, extract_code
 from assay.types import Outcome, RewardOutput, Trajectory
@@ -62,6 +62,10 @@ class CodeReward(RewardFunction):
     def __post_init__(self) -> None:
         if self.score not in SCORES:
             raise ConfigError(f"score is one of {', '.join(SCORES)}; found {self.score!r}.")
+        if self.tier not in (0, *TIERS):
+            raise ConfigError(
+                f"tier is 0 (the strongest that holds) or one of {', '.join(map(str, TIERS))}; found {self.tier!r}."
+            )
         if self.time_limit_s <= 0 or self.memory_mb < 64:
             raise ConfigError(
                 f"needed time_limit_s above 0 and memory_mb of at least 64; "

@@ -76,6 +76,10 @@ class ForkServer:
         self.socket = ours
         try:
             self.pid = _spawn(theirs, self._complaints)
+        except OSError as error:
+            ours.close()
+            os.close(self._complaints)
+            raise ServerGone(f"the fork server did not start: {error}") from None
         finally:
             theirs.close()
         self.ready = self._ask_to_prepare(setup)

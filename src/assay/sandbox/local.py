@@ -46,10 +46,14 @@ MORE = words(
     "cmath numbers hashlib calendar textwrap secrets pprint logging argparse tempfile signal locale zlib base64 pickle "
     "ctypes uuid graphlib difflib zoneinfo _strptime encodings.latin_1 encodings.ascii encodings.idna subprocess csv "
     "concurrent.futures concurrent.futures.thread asyncio multiprocessing.pool platform html urllib.parse colorsys "
-    "weakref sched timeit doctest cProfile tracemalloc fileinput unittest.mock unittest.async_case"
+    "weakref sched timeit doctest cProfile tracemalloc fileinput unittest.mock unittest.async_case pathlib "
+    "getpass shutil glob multiprocessing.dummy multiprocessing.queues multiprocessing.synchronize"
 )
 """Imported as well where a program can open no file."""
-NUMPY_PARTS = words("numpy.random numpy.linalg numpy.fft numpy.polynomial numpy.ma numpy.testing")
+NUMPY_PARTS = words(
+    "numpy.random numpy.linalg numpy.fft numpy.polynomial numpy.ma numpy.testing numpy.char numpy.rec numpy.typing "
+    "numpy.core numpy.strings numpy.dtypes numpy.exceptions numpy.ctypeslib numpy.f2py"
+)
 
 
 @dataclass
@@ -245,9 +249,23 @@ def _libraries(whole: bool) -> list[str]:
 
 
 @contextlib.contextmanager
+def _datagrams(path: str) -> Generator[None]:
+    """A socket that takes datagrams, as a machine's log is one."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+        with contextlib.suppress(OSError):  # a path of more than a hundred characters is none for a socket
+            made.bind(path)
+            os.chmod(path, 0o666)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+@contextlib.contextmanager
 def _target() -> Generator[tuple[str, int]]:
-    """What the attacks are aimed at: a file that only this user may read, and a port that listens."""
-    with tempfile.NamedTemporaryFile("w", prefix="assay-", suffix=".secret") as file:
+    """What the attacks are aimed at: a file that only this user may read, a socket for anybody, a port that listens."""
+    with tempfile.NamedTemporaryFile("w", prefix="assay-", suffix=".secret") as file, _datagrams(file.name + ".socket"):
         file.write("a secret of the trainer's")
         file.flush()
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:

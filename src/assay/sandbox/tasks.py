@@ -276,10 +276,14 @@ def _entry_of(sources: Sequence[str]) -> str:
 
     for source in sources:
         try:
-            calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+            nodes = list(ast.walk(ast.parse(source)))
         except (SyntaxError, ValueError, RecursionError):
             continue
-        names = [n.func.id for n in calls if isinstance(n.func, ast.Name) and not hasattr(builtins, n.func.id)]
+        calls = [n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        own = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        own |= {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        own |= {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
+        names = [n for n in calls if n not in own and not hasattr(builtins, n)]
         names = [n for n in names if n not in ("isclose", "deepcopy", "Counter", "approx")]
         if names:
             return names[0]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.text.extract import without_reasoning
@@ -27,6 +28,7 @@ _ALL_TAGS = frozenset().union(*TAGS.values(), _OTHER_TAGS.split())
 _MARKDOWN = ("markdown", "md")
 LONGEST = 1 << 18  # characters of a program; what is longer is none that anybody asked for
 MAX_CUTS = 20
+UNREAD = ("exec", "globals", "locals", "vars")
 LONGEST_PLAIN = 1 << 15  # without a fence only parsing tells a program from prose, and parsing is slow
 
 _FENCE = re.compile(
@@ -61,24 +63,29 @@ def extract_code(
 ) -> Code:
     """The program that a response holds.
 
-    The last fenced block whose tag is the language's, else the last without a tag; where the tests ask for a function,
-    the last of those that define it, for what follows is an example of its use. With `join`, all of them in their
-    order. Without a fence: a text that is a program as it stands, or that is one when the prompt goes before it.
+    A text that is a Python program as it stands is that program, whatever fences or tags are in its strings. Else the
+    last fenced block whose tag is the language's, or the last without a tag; where the tests ask for a function, the
+    last of those that define it, for what follows is an example of its use. With `join`, all of them in their order.
+    Without a fence: a text that is a program when the prompt goes before it, or that does something by itself.
 
     Example:
         >>> extract_code("Here:\\n```python\\nx = 1\\n```\\nDone.").code
         'x = 1\\n'
     """
+    entry = entry_point.rpartition(".")[2]
+    if language == "python" and _may_be_whole(response) and (whole := _program(response.lstrip("\ufeff"), entry)):
+        return Code(whole, "plain")
     text = without_reasoning(response).lstrip("\ufeff")
     if not text.strip():
         return Code("", "", "the response is empty" + (" but for its reasoning" if response.strip() else ""))
-    entry = entry_point.rpartition(".")[2]
     blocks = _blocks(text) or [_Block(tag.lower(), inner, True) for tag, inner in _INLINE.findall(text)]
     if blocks:
         found = _of_blocks(blocks, language, join, entry)
         if len(found.code) > LONGEST:
             return Code("", "", f"the program is longer than {LONGEST} characters")
         return _completed(found, language, prompt, entry)
+    if LONGEST_PLAIN < len(text) <= LONGEST and entry and _defines(text, entry):
+        return Code(text, "plain")
     if len(text) > LONGEST_PLAIN:
         return Code("", "", f"no fenced block in a response of more than {LONGEST_PLAIN} characters")
     text = _STOP.sub("\n", text)
@@ -205,24 +212,76 @@ def _is_program(text: str) -> bool:
 
 def _completed(found: Code, language: str, prompt: str, entry: str) -> Code:
     """A block that holds only the body of the function asked for is completed by the prompt."""
-    if language != "python" or not found.code or not prompt or not entry or len(found.code) > LONGEST_PLAIN:
+    if language != "python" or not found.code or not entry or len(found.code) > LONGEST_PLAIN:
         return found
-    if _defines(found.code, entry):
+    if _defines(found.code, entry) and not found.code[:1].isspace():
+        return found
+    if program := _program(found.code, entry):
+        return Code(program, found.source)
+    if not prompt or _defines(found.code, entry):
         return found
     whole = _joined(prompt, found.code, entry)
     return Code(whole, "completion") if whole else found
 
 
+def _may_be_whole(response: str) -> bool:
+    """Whether a response may be a program from its first character on: the first fence, if any, is in a string or a
+    comment. Parsing would say so too, and takes longer.
+    """
+    at = min((at for at in (response.find("```"), response.find("~~~")) if at >= 0), default=-1)
+    return at < 0 or any(mark in response[:at] for mark in ('"""', "'''", "#"))
+
+
 def _plain(response: str, prompt: str, entry: str) -> Code:
     """Text without a fence."""
-    whole = _joined(prompt, response, entry) if prompt and entry else ""
-    tree = _parse(response)
-    names = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)} if tree else set[str]()
-    if whole and entry not in names and "Solution" not in names:
+    if program := _program(response, entry):
+        return Code(program, "plain")
+    if whole := _joined(prompt, response, entry) if prompt and entry else "":
         return Code(whole, "completion")
-    if tree and any(not _is_idle(node) for node in tree.body):
+    if _is_program(response):
         return Code(response, "plain")
     return Code("", "", "no fenced block, and the response as it stands is no program")
+
+
+def _program(text: str, entry: str) -> str:
+    """A text that is a program by itself, without an indent that all of it has; '' where it is none, or half of one."""
+    if len(text) > LONGEST_PLAIN:
+        return ""
+    text = _STOP.sub("\n", text)
+    if text.lstrip("\r\n")[:1] in (" ", "\t"):
+        text = textwrap.dedent(text)
+    tree = _parse(text)
+    return text if tree is not None and _stands_alone(tree, entry) else ""
+
+
+def _stands_alone(tree: ast.Module, entry: str) -> bool:
+    """Whether a program does something, and binds the name asked for, in whatever way."""
+    if all(_is_idle(node) for node in tree.body):
+        return False
+    nodes = list(_of_the_module(tree))
+    if any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) for node in nodes):
+        return False  # the body of a function, to which the prompt has the head
+    return not entry or any(_binds(node, entry) for node in nodes)
+
+
+def _of_the_module(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of a module that are in no function and no class."""
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo += ast.iter_child_nodes(node)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name in (name, "Solution")
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name) in (name, "*")
+    if isinstance(node, ast.Name):  # by `exec` and its like a program binds names that cannot be read from its text
+        return node.id in UNREAD if isinstance(node.ctx, ast.Load) else node.id == name
+    return False
 
 
 def _joined(prompt: str, rest: str, entry: str) -> str:
@@ -263,7 +322,7 @@ def _first_wrong_line(text: str) -> int | None:
 
 def _is_idle(node: ast.stmt) -> bool:
     """A line that does nothing: prose that happens to parse, such as `yes` or `42`."""
-    return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Await | ast.Yield)
+    return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Await | ast.Yield | ast.NamedExpr)
 
 
 def _parses(text: str) -> bool:

@@ -27,7 +27,7 @@ class Target:
     victim: int
     """A process of the same user."""
     secret: str
-    """A file that the trainer can read."""
+    """A file that the trainer can read; beside it, with `.socket` to its name, a socket for datagrams."""
     listening: int
     """A port of the trainer's machine."""
 
@@ -42,6 +42,14 @@ def _socket(target: Target) -> bool:
 def _datagram(target: Target) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.sendto(b"x", ("127.0.0.1", target.listening))
+    return True
+
+
+def _local_datagram(target: Target) -> bool:
+    ours, _ = socket.socketpair(
+        socket.AF_UNIX, socket.SOCK_DGRAM
+    )  # needs no socket(2), and reaches what is not its pair
+    ours.sendto(b"x", target.secret + ".socket")
     return True
 
 
@@ -101,6 +109,7 @@ def _read_memory(target: Target) -> bool:
 ATTACKS: dict[str, Callable[[Target], bool]] = {
     "connect to a port": _socket,
     "send a datagram": _datagram,
+    "send a datagram to a socket of the machine": _local_datagram,
     "read a file of the trainer": _secret,
     "read another process' environment": _environment,
     "write a file": _write,

@@ -61,6 +61,7 @@ class Answers:
         self.channel = channel
         self.names = names
         self.objects: list[Any] = []
+        self.numbers: dict[int, int] = {}
 
     # -- values --
 
@@ -68,10 +69,16 @@ class Answers:
         """A value for the other side: plain, or a handle."""
         return wire.encode(value, self._handle)
 
+    def encode_made(self, value: Any) -> Any:
+        """What a class under test made: an object, even where it is a list or a number besides."""
+        return self._handle(value) if wire.is_more(value) else self.encode(value)
+
     def _handle(self, value: Any) -> Any:
-        self.objects.append(value)
+        number = self.numbers.setdefault(id(value), len(self.objects))  # of an object that stays: so is its id
+        if number == len(self.objects):
+            self.objects.append(value)
         kind = "type" if isinstance(value, type) else "async" if inspect.iscoroutinefunction(value) else ""
-        return {"$h": [len(self.objects) - 1, type(value).__name__[:80], kind or ("call" if callable(value) else "")]}
+        return {"$h": [number, type(value).__name__[:80], kind or ("call" if callable(value) else "")]}
 
     def decode(self, tagged: Any) -> Any:
         """A value from the other side."""
@@ -82,6 +89,8 @@ class Answers:
             return self.objects[inner]
         if tag == "$cb":
             return self._callback(inner)
+        if tag == "$it":
+            return self._iterator(inner)
         if tag == "$o":
             return self._instance(*inner)
         raise wire.NotPlain(tag)
@@ -101,6 +110,16 @@ class Answers:
                     return self.decode(message["v"])
 
         return call
+
+    def _iterator(self, number: int) -> Generator[Any]:
+        """An iterator of the test's: each value is asked for over there."""
+        following = self._callback(number)
+        while True:
+            try:
+                value = following()
+            except StopIteration:
+                return
+            yield value
 
     def _instance(self, name: str, state: list[list[Any]]) -> Any:
         """An object of a class of the test's, by value; of the candidate's own class where it has one of that name."""
@@ -167,7 +186,7 @@ class Answers:
             import asyncio  # not before the forks: it is large, and few need it
 
             value = asyncio.run(value)
-        answer: dict[str, Any] = {"v": self.encode(value)}
+        answer: dict[str, Any] = {"v": self.encode_made(value) if message.get("made") else self.encode(value)}
         if value is None:
             after = {i: self.encode(a) for i, a in enumerate(arguments) if type(a) in IN_PLACE}
             if changed := {i: a for i, a in after.items() if a != message["a"][i]}:
@@ -198,7 +217,12 @@ class Answers:
         """An operator between values, at least one of which is an object here."""
         if message["n"] not in OPERATORS:
             raise TypeError(message["n"])
-        return {"v": self.encode(getattr(operator, message["n"])(*[self.decode(a) for a in message["a"]]))}
+        value = getattr(operator, message["n"])(*[self.decode(a) for a in message["a"]])
+        return {"v": self.encode_made(value) if message.get("made") else self.encode(value)}
+
+    def do_plain(self, message: dict[str, Any]) -> Any:
+        """The builtin that an object is besides."""
+        return {"v": self.encode(self.objects[message["h"]])}
 
     def do_isinstance(self, message: dict[str, Any]) -> Any:
         """Whether an object is of a class."""

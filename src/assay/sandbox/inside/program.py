@@ -20,6 +20,7 @@ from typing import Any
 from . import wire
 from .channel import read_all
 from .entry import find, give_judges_names, spelled_out
+from .pytests import stand_in
 
 QUICK = 0.002  # tests that take less together share one mark: a mark wakes the supervisor
 MANY = 500  # after so many marks the stretches become twice as long: there is an end to what a supervisor reads
@@ -54,7 +55,22 @@ def execute(sources: list[str], names: dict[str, Any]) -> None:
     for source in sources:
         if "class Solution" in source:
             give_judges_names(names)
+        give_modules(source)
         exec(compile(source, FILE, "exec", dont_inherit=True), names)
+
+
+def give_modules(source: str) -> None:
+    """What a program imports that is not here, or does not work here as it is: pytest, for tests that it brings along,
+    and locks of `multiprocessing`, which are files: as there are only threads, those of `threading` do as well.
+    """
+    if "pytest" in source:
+        sys.modules.setdefault("pytest", stand_in())
+    if "multiprocessing" in source:
+        import multiprocessing.context  # not before the forks: it is large, and few need it
+
+        for name in ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"):
+            setattr(multiprocessing.context.BaseContext, name, staticmethod(getattr(threading, name)))
+            setattr(multiprocessing, name, getattr(threading, name))
 
 
 def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:

@@ -9,6 +9,7 @@ nothing that would let it say "yes, equal" of itself.
 from __future__ import annotations
 
 import builtins
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -43,6 +44,7 @@ class Link:
         self.die = die
         self.callbacks: list[Callable[..., Any]] = []
         self.errors: dict[str, type[Exception]] = {}
+        self.remotes: dict[tuple[int, str, int], Remote] = {}
         self.streams = (sys.stdin, sys.stdout, builtins.input)
 
     def ask(self, op: str, **fields: Any) -> dict[str, Any]:
@@ -98,7 +100,10 @@ class Link:
         def handle(tag: str, inner: Any) -> Remote:
             if tag != "$h" or type(inner) is not list or [type(x) for x in inner] != [int, str, str]:
                 raise wire.NotPlain(tag)
-            return Remote(self, inner[0], inner[2], own)
+            key = (inner[0], inner[2], own)
+            if key not in self.remotes:
+                self.remotes[key] = Remote(self, *key)
+            return self.remotes[key]
 
         try:
             return wire.decode(tagged, handle)
@@ -130,6 +135,9 @@ class Link:
         if callable(value):
             self.callbacks.append(value)
             return {"$cb": len(self.callbacks) - 1}
+        if type(value).__module__ in ("builtins", "itertools") and hasattr(value, "__next__"):
+            self.callbacks.append(lambda: next(value))
+            return {"$it": len(self.callbacks) - 1}
         state = getattr(value, "__dict__", None)
         if type(value).__module__ == "tests" and type(state) is dict:
             return {"$o": [type(value).__name__, [[k, self.encode(v)] for k, v in state.items()]]}
@@ -168,8 +176,10 @@ class Remote:
         link = self._link
         sent = [link.encode(a) for a in arguments]
         names = {k: link.encode(v) for k, v in named.items()}
-        answer = link.ask("call", h=self._handle, a=sent, k=names, **({"await": True} if wait else {}))
-        value = link._decoded(answer.get("v"), MADE if self._own == NAMED else RETURNED)
+        made = self._own == NAMED
+        asked = ({"await": True} if wait else {}) | ({"made": True} if made else {})
+        answer = link.ask("call", h=self._handle, a=sent, k=names, **asked)
+        value = link._decoded(answer.get("v"), MADE if made else RETURNED)
         if value is None and type(answer.get("changed")) is dict:
             self._write_back(arguments, answer["changed"])
         return value
@@ -266,7 +276,7 @@ class Remote:
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Remote:
-            return False
+            return self._own == MADE and type(plain := self._plain()) is not Remote and bool(plain == other)
         if self._own or other._own:
             return self._operator("eq", self, other) is True
         return self._handle == other._handle
@@ -280,11 +290,14 @@ class Remote:
     def __subclasscheck__(self, value: Any) -> bool:
         return type(value) is Remote and self._link.value("issubclass", h=_handle(value), c=self._handle) is True
 
+    def _plain(self) -> Any:
+        """The builtin that an object of a class such as `class Stack(list)` is besides; itself where it is none."""
+        return self._link.value("plain", h=self._handle)
+
     def _operator(self, name: str, *values: Any) -> Any:
         own = any(type(v) is Remote and v._own for v in values)
-        return self._link.value(
-            "operator", own=MADE if own else RETURNED, n=name, a=[self._link.encode(v) for v in values]
-        )
+        asked = {"n": name, "a": [self._link.encode(v) for v in values], **({"made": True} if own else {})}
+        return self._link.value("operator", own=MADE if own else RETURNED, **asked)
 
 
 NO_VALUE = "an object was returned where a value was wanted: it cannot be compared or computed with"
@@ -292,6 +305,8 @@ NO_VALUE = "an object was returned where a value was wanted: it cannot be compar
 
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
     def compare(self: Any, other: Any) -> Any:
+        if type(other) is not Remote and self._own == MADE and type(plain := self._plain()) is not Remote:
+            return getattr(operator, name)(plain, other)
         if type(other) is not Remote or not (self._own or other._own):
             raise TypeError(NO_VALUE)
         return self._operator(name, self, other)
@@ -303,6 +318,9 @@ def _arithmetic(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]
     def compute(self: Any, other: Any) -> Any:
         if type(other) is not Remote and not self._own:
             raise TypeError(NO_VALUE)
+        if type(other) is not Remote and self._own == MADE and type(plain := self._plain()) in (int, float, complex):
+            mine: Any = plain  # a `class Money(float)` does not say itself how far off it is
+            return getattr(operator, name)(*((other, mine) if reflected else (mine, other)))
         return self._operator(name, other, self) if reflected else self._operator(name, self, other)
 
     return compute

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 import sys
@@ -83,7 +84,9 @@ class Reading:
             elif isinstance(node, ast.Compare):
                 sides = [_operands(side) for side in (node.left, *node.comparators)]
                 found |= set.intersection(*sides)
+                within = any(isinstance(o, ast.In | ast.NotIn) for o in node.ops)  # `P(1) in [P(1), P(2)]`
                 plain = any(not isinstance(side, ast.Call | ast.BinOp | ast.Name) for side in node.comparators)
+                plain = plain and not within
                 literal |= set.union(*sides) if plain else set()
         direct = {_called(n.left) for n in self.nodes if isinstance(n, ast.Compare)} & literal
         return (found | ({entry} if "candidate" in found else set())) - {""} - (direct - _attributes(self.nodes))
@@ -92,8 +95,8 @@ class Reading:
         """Which variable, or fixture, holds a call of which name: {'s': 'Stack', 'self.s': 'Stack'}"""
         held: dict[str, str] = {}
         for node in self.nodes:
-            if isinstance(node, ast.Assign) and (name := _called(node.value)):
-                held |= {ast.unparse(target): name for target in node.targets}
+            if isinstance(node, ast.Assign) and len(names := _operands(node.value)) == 1:
+                held |= {ast.unparse(target): name for target in node.targets for name in names}
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
                 held[ast.unparse(node.optional_vars)] = _called(node.context_expr)
             elif isinstance(node, ast.FunctionDef):
@@ -140,6 +143,7 @@ def _operands(node: ast.expr) -> set[str]:
     return {_called(node)} - {""}
 
 
+@functools.cache
 def _public(module: str) -> set[str]:
     try:
         made = importlib.import_module(module)
@@ -168,6 +172,6 @@ def our_own(name: str) -> Any:
         except ImportError:
             return None
     for owner in OURS:
-        if not name.startswith("_") and hasattr(known := importlib.import_module(owner), name):
-            return getattr(known, name)
+        if name in _public(owner):
+            return getattr(importlib.import_module(owner), name)
     return None

@@ -26,6 +26,7 @@ OPEN_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000  # WRONLY RDWR 
 CLONE_THREAD = 0x10000
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS WINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)  # DUPFD GETFD SETFD GETFL SETFL GETLK SETLK SETLKW DUPFD_CLOEXEC
+PAIRS = (1, 0x801, 0x80001, 0x80801)  # SOCK_STREAM, with NONBLOCK and CLOEXEC: a datagram can be sent to any address
 PRCTLS = (3, 15, 16, 39, 0x53564D41)  # GET_DUMPABLE SET_NAME GET_NAME GET_NO_NEW_PRIVS SET_VMA
 
 Instruction = tuple[int, int, int, int]
@@ -68,7 +69,7 @@ def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
     """The calls of the allow-list whose arguments decide."""
 
     def reading(n: int) -> list[Instruction]:
-        no_file = [(RETURN, 0, 0, refuse(errno.EACCES))]
+        no_file = [(RETURN, 0, 0, refuse(errno.ENOENT))]  # as if there were none: what programs are ready for
         return _without_bits(n, OPEN_TO_WRITE, refuse(errno.EACCES)) if profile.open_files else no_file
 
     missing = [(RETURN, 0, 0, refuse(errno.ENOSYS))]  # glibc falls back to the older call, which can be looked at
@@ -77,7 +78,12 @@ def _looked_at(profile: Profile) -> dict[str, list[Instruction]]:
         "clone3": missing,
         "ioctl": _one_of(1, IOCTLS, refuse(errno.ENOTTY)),
         "fcntl": _one_of(1, FCNTLS, refuse(errno.EPERM)),
-        "socketpair": _one_of(0, (1,), refuse(errno.EPERM)),
+        "socketpair": [
+            _argument(0),
+            (EQUAL, 1, 0, 1),  # AF_UNIX
+            (RETURN, 0, 0, refuse(errno.EPERM)),
+            *_one_of(1, PAIRS, refuse(errno.EPERM)),
+        ],
     }
     return rules if profile.native else rules | {"open": reading(1), "openat": reading(2)}
 

@@ -95,8 +95,9 @@ class Tester:
         self.classes = {n for n in reading.classes(self.job["entry"]) if n[:1].isupper()} | set(self.job["classes"])
         self.foreign = reading.foreign_modules()
         wanted = reading.free() - defined - set(vars(builtins))
-        wanted |= {name for names in self.foreign.values() for name in names} | {self.job["entry"]} - {""}
-        ours = {n: v for n in wanted - set(self.job["theirs"]) if (v := our_own(n)) is not None}
+        imported = {name for names in self.foreign.values() for name in names}
+        wanted |= imported | {self.job["entry"]} - {""}
+        ours = {n: v for n in wanted - imported - set(self.job["theirs"]) if (v := our_own(n)) is not None}
         self.names.update(ours)
         self._ask(sorted(n for n in wanted - set(ours) if not n.startswith("__")))
         for name in self.foreign:

@@ -69,6 +69,7 @@ _TAGGERS: dict[type, Callable[[Any, Other | None, int], Any]] = {
     bytearray: lambda v, o, d: {"$b": v.hex()},
     complex: lambda v, o, d: {"$c": [v.real, v.imag]},
     range: lambda v, o, d: {"$r": [v.start, v.stop, v.step]},
+    slice: lambda v, o, d: {"$S": [encode(x, o, d) for x in (v.start, v.stop, v.step)]},
     Decimal: lambda v, o, d: {"$D": str(v)},
     Fraction: lambda v, o, d: {"$F": [encode(v.numerator), encode(v.denominator)]},
     date: lambda v, o, d: {"$y": [v.year, v.month, v.day]},
@@ -90,7 +91,8 @@ def _encode_rest(value: Any, kind: type, other: Other | None, depth: int) -> Any
 def _encode_numpy(value: Any, other: Other | None, depth: int) -> Any:
     numpy: Any = sys.modules["numpy"]
     if isinstance(value, numpy.ndarray):
-        return {"$n": encode(value.tolist(), other, depth)}
+        listed = encode(value.tolist(), other, depth)
+        return {"$n": listed} if value.ndim else listed  # without dimensions it is a number
     if isinstance(value, numpy.generic):
         item = value.item()
         return encode(item, other, depth) if not isinstance(item, numpy.generic) else _opaque(value, other)
@@ -112,6 +114,13 @@ def _plain(value: Any, base: type) -> Any:
     if base in (int, float):
         return base.__pos__(value)  # type: ignore[attr-defined]
     return base(base.__iter__(value))  # type: ignore[attr-defined]
+
+
+def is_more(value: Any) -> bool:
+    """Whether a value is a builtin's and has public attributes of its own class besides: a `class Stack(list)`."""
+    mro = type.mro(type(value)) if type(value) is not type else []
+    own = mro[: next((i for i, kind in enumerate(mro) if kind in _BASES), 0)]
+    return any(name[:1] != "_" for kind in own for name in vars(kind))
 
 
 _BASES = (int, float, str, list, tuple, dict, set, frozenset, deque)
@@ -170,6 +179,7 @@ _BUILDERS: dict[str, Callable[[list[Any]], Any]] = {
     "$q": deque,
     "$c": lambda x: complex(x[0], x[1]),
     "$r": lambda x: range(x[0], x[1], x[2]),
+    "$S": lambda x: slice(x[0], x[1], x[2]),
     "$y": lambda x: datetime(*x) if len(x) > 3 else date(*x),
     "$l": lambda x: timedelta(*x),
 }
