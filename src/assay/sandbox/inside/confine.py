@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import landlock, libc
 from .seccomp import Filter
 
 OPEN_FILES = 64
+END_WITH_PARENT = libc.Prepared("prctl", libc.SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+NOT_DUMPABLE = libc.Prepared("prctl", libc.SET_DUMPABLE, 0, 0, 0, 0)
+NO_NEW_PRIVILEGES = libc.Prepared("prctl", libc.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 Limits = list[tuple[int, int, int]]
 """What of, the soft and the hard limit."""
 
@@ -26,6 +29,11 @@ class Layers:
     """A spare user to become, where the fork server is root."""
     threads: int = 0
     """The most tasks that the user may have; 0 leaves it."""
+    _restrict: libc.Prepared | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.rules is not None:
+            self._restrict = landlock.restriction(self.rules)
 
     def apply(self, limits: Limits, uid_offset: int = 0) -> None:
         """Confine this process, for good."""
@@ -37,13 +45,13 @@ class Layers:
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
-        libc.prctl(libc.SET_PDEATHSIG, signal.SIGKILL)
+        END_WITH_PARENT()
         if os.getppid() != parent:
             os._exit(1)
-        libc.prctl(libc.SET_DUMPABLE, 0)
-        libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
-        if self.rules is not None:
-            landlock.restrict(self.rules)
+        NOT_DUMPABLE()
+        NO_NEW_PRIVILEGES()
+        if self._restrict is not None and self.rules is not None:
+            self._restrict()
             os.close(self.rules)
         if self.filter is not None:
             self.filter.apply()

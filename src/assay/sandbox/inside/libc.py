@@ -10,6 +10,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
+_held = ctypes.PyDLL(None)  # its calls keep the interpreter's lock: there is nobody to hand it to
+_held_errno = _held["__errno_location"]
+_held_errno.restype = ctypes.POINTER(ctypes.c_int)
+
 SET_PDEATHSIG, SET_DUMPABLE, CAPBSET_DROP, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 4, 24, 38, 47
 
 
@@ -17,6 +21,25 @@ def syscall(number: int, *arguments: Any) -> int:
     """A system call by its number; OSError where it fails."""
     values = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *values), f"system call {number}")
+
+
+class Prepared:
+    """A call of the C library whose arguments are known before the fork: a child makes it with the least of work.
+
+    Every page of memory that a child touches is copied, and that is dearer than the call.
+    """
+
+    def __init__(self, function: str, *arguments: Any) -> None:
+        self.what = f"{function} {arguments[0]}"
+        self._function = _held[function]
+        self._function.restype = ctypes.c_long if function == "syscall" else ctypes.c_int
+        self._arguments = tuple(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
+
+    def __call__(self) -> None:
+        """Make it; OSError where it fails."""
+        if self._function(*self._arguments) < 0:
+            number = _held_errno()[0]
+            raise OSError(number, f"{self.what}: {os.strerror(number)}")
 
 
 def prctl(option: int, *arguments: int) -> int:

@@ -7,7 +7,6 @@ writable folder are its own, and that the fork server sweeps them after every jo
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from typing import Any
 
@@ -50,6 +49,8 @@ def sweep() -> None:
     """In the fork server, the first process of its namespace: end whatever is left of a job, and empty the folder."""
     if os.getpid() != 1:
         return  # not alone: the processes and the folder are others' too
+    import shutil  # only here: what it imports is large, and the other fork servers fork it with every program
+
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

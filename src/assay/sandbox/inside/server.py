@@ -19,7 +19,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from . import attacks, jail, landlock, libc, libraries, native, program, seccomp
+from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, seccomp
 from .candidate import run_candidate
 from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
@@ -51,6 +51,7 @@ class Server:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
         setup = self.setup
         libraries.preload(setup["preload"], setup["packages"], setup["visible"], setup["beside"])
+        heap = memory.heap()
         if self.setup["jail"]:
             scratch = SCRATCH_MB if self.setup["native"] else 0
             jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"], scratch)
@@ -79,10 +80,12 @@ class Server:
         worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
         gc.collect()
         gc.freeze()
+        huge = memory.settle(heap)
         return {
             "ready": True,
             "attacks": worked,
             "landlock": abi,
+            "huge_pages": huge,
             "missing": self._unreadable(),
         }
 
@@ -211,6 +214,7 @@ class Server:
     def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
+            forks.begin()
             places = _place(descriptors)
             rules = self.layers.rules or RULES_FD
             os.closerange(len(places), libraries.FIRST_FD)
