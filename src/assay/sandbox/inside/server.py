@@ -19,7 +19,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, seccomp
+from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, rehearsal, seccomp
 from .candidate import run_candidate
 from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
@@ -69,6 +69,8 @@ class Server:
             libraries.reach_by_descriptor()
         can_tell()
         program.standard_streams()
+        if not setup["native"]:
+            rehearsal.rehearse(self.null)
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
             profile = seccomp.Profile(self.setup["open_files"], bool(self.setup["native"]))
