@@ -25,10 +25,13 @@ def _forget(**_: Any) -> None:
 
 def with_hooks() -> None:
     """After the imports: what a program asks for is granted, as everywhere."""
+    global begin
     os.register_at_fork = _usual
+    drawn: Any = getattr(sys.modules.get("random"), "_inst", None)
+    if drawn is not None:
+        compiled: Any = super(type(drawn), drawn)  # whose `seed` does not ask first what kind of seed it is given
+        begin = compiled.seed
 
 
 def begin() -> None:
     """In the child: another sequence of random numbers than its siblings'."""
-    if random := sys.modules.get("random"):
-        random.seed()

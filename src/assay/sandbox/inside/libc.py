@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -11,8 +12,12 @@ _libc.syscall.restype = ctypes.c_long
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
 _held = ctypes.PyDLL(None)  # its calls keep the interpreter's lock: there is nobody to hand it to
+SYSCALL, PRCTL = _held["syscall"], _held["prctl"]
+SYSCALL.restype = ctypes.c_long
 _held_errno = _held["__errno_location"]
 _held_errno.restype = ctypes.POINTER(ctypes.c_int)
+
+Call = tuple[Callable[..., int], tuple[Any, ...]]
 
 SET_PDEATHSIG, SET_DUMPABLE, CAPBSET_DROP, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 4, 24, 38, 47
 
@@ -23,23 +28,19 @@ def syscall(number: int, *arguments: Any) -> int:
     return _checked(_libc.syscall(ctypes.c_long(number), *values), f"system call {number}")
 
 
-class Prepared:
-    """A call of the C library whose arguments are known before the fork: a child makes it with the least of work.
+def prepared(function: Any, *arguments: Any) -> Call:
+    """A call whose arguments are known before the fork, so that a child makes it with the least of work."""
+    return function, tuple(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
+
+
+def make(call: Call) -> None:
+    """Make a prepared call; OSError where it fails.
 
     Every page of memory that a child touches is copied, and that is dearer than the call.
     """
-
-    def __init__(self, function: str, *arguments: Any) -> None:
-        self.what = f"{function} {arguments[0]}"
-        self._function = _held[function]
-        self._function.restype = ctypes.c_long if function == "syscall" else ctypes.c_int
-        self._arguments = tuple(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
-
-    def __call__(self) -> None:
-        """Make it; OSError where it fails."""
-        if self._function(*self._arguments) < 0:
-            number = _held_errno()[0]
-            raise OSError(number, f"{self.what}: {os.strerror(number)}")
+    if call[0](*call[1]) < 0:
+        number = _held_errno()[0]
+        raise OSError(number, os.strerror(number))
 
 
 def prctl(option: int, *arguments: int) -> int:

@@ -18,9 +18,9 @@ ARENA = 1 << 20  # in such pieces the heap grows
 COLLAPSE = 25  # MADV_COLLAPSE, Linux 6.1
 READ_WRITE, PRIVATE_ANONYMOUS, NOT_OVER_OTHERS = 3, 0x22, 0x100000
 EXTENSIONS = (
-    "_bisect _ctypes _datetime _decimal _heapq _json _opcode _queue _random _sha512 _socket _statistics _struct _typing "
-    "array fcntl math mmap resource select"
-).split()
+    "_bisect", "_ctypes", "_datetime", "_decimal", "_heapq", "_json", "_opcode", "_queue", "_random", "_sha512",
+    "_socket", "_statistics", "_struct", "_typing", "array", "fcntl", "math", "mmap", "resource", "select",
+)  # fmt: skip
 """The compiled modules that are imported before the forks. One that is missing here costs time, and nothing else."""
 
 _libc = ctypes.CDLL(None)

@@ -13,7 +13,7 @@ from typing import Any
 from . import wire
 from .candidate import Answers
 from .channel import Channel
-from .program import Calls, execute, namespace
+from .program import execute, make_calls, namespace
 from .proxy import Link
 from .tester import Tester
 
@@ -86,9 +86,13 @@ class _Within:
 def rehearse(null: int) -> None:
     """Load and call a program, and test it, as the children do; what is written goes to `null`."""
     calls = {"sources": [PROGRAM], "entry": "solve", "start": 0, "in_place": False}
-    inputs = [[wire.encode([[3, 1, 2], "ab"]), wire.encode({})], [[[5, 6]], {"$d": [["factor", 3]]}], [[[]], {"$d": []}]]
+    inputs = [
+        [wire.encode([[3, 1, 2], "ab"]), wire.encode({})],
+        [[[5, 6]], {"$d": [["factor", 3]]}],
+        [[[]], {"$d": []}],
+    ]
     for _ in range(TIMES):
-        Calls(wire.loads(wire.dumps(calls | {"inputs": inputs})), null, null).run()
+        make_calls(wire.loads(wire.dumps(calls | {"inputs": inputs})), null, null)
         _tested("asserts", null)
     for name in ("solution", "tests", "pytest"):
         sys.modules.pop(name, None)

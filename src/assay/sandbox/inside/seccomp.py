@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import os
 import platform
 import struct
+from os import getpid
 from typing import NamedTuple
 
 from . import syscalls
-from .libc import Prepared
+from .libc import SYSCALL, make, prepared
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN, JUMP = 0x20, 0x15, 0x35, 0x45, 0x06, 0x05
@@ -162,15 +162,14 @@ class Filter:
         self._own = [2 * i + 1 for i, x in enumerate(instructions) if x[3] == OWN_PID]
         self._words = (ctypes.c_uint32 * (len(code) // 4)).from_buffer_copy(code)
         header = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(self._words))
-        self._attach = Prepared("syscall", SECCOMP[machine], 1, 0, ctypes.create_string_buffer(header, len(header)))
+        self._attach = prepared(SYSCALL, SECCOMP[machine], 1, 0, ctypes.create_string_buffer(header, len(header)))
 
     def apply(self) -> None:
         """Confine this process and all that it will fork, for good. Needs no_new_privs."""
-        if self._own:
-            own = os.getpid()
-            for place in self._own:
-                self._words[place] = own
-        self._attach()
+        own = getpid()
+        for place in self._own:
+            self._words[place] = own
+        make(self._attach)
 
 
 def filters(profile: Profile) -> tuple[Filter, dict[str, Filter]]:

@@ -17,6 +17,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from os import _exit, closerange, dup2
 from typing import Any
 
 from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, rehearsal, seccomp
@@ -25,6 +26,7 @@ from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
 from .watch import Child, Watch, can_tell
 
+LOWEST = 16
 RULES_FD = 250
 EVERY_FD = 1 << 16
 TESTER_UID = 500
@@ -45,7 +47,8 @@ class Server:
         self.layers = Layers()
         self.by_kind: dict[str, Layers] = {}
         self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
-        self.null = os.open("/dev/null", os.O_RDWR)
+        self.places: dict[Body, dict[str, int]] = {}
+        self.null = _keep_low_numbers(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC))
 
     def prepare(self) -> dict[str, Any]:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
@@ -208,35 +211,40 @@ class Server:
     def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> Child:
         slot = name == "tester"
         self.confined[slot] = 0
+        places = self.places.get(body) or self.places.setdefault(body, {n: i for i, n in enumerate(descriptors)})
+        given = tuple(descriptors.values())
         pid = os.fork()
         if pid == 0:
-            self._child(name, body, descriptors, limits)
+            self._child(slot, body, given, places, limits)
         return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
 
-    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> None:
+    def _child(self, tester: bool, body: Body, given: tuple[int, ...], places: dict[str, int], limits: Limits) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
             forks.begin()
-            places = _place(descriptors)
-            rules = self.layers.rules or RULES_FD
-            os.closerange(len(places), libraries.FIRST_FD)
-            os.closerange(libraries.LAST_FD + 1, rules)
-            os.closerange(rules + 1, EVERY_FD)
-            self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
-            self.confined[name == "tester"] = 1
+            place = 0
+            for fd in given:  # each stands above all places, see `keep_low_numbers`
+                dup2(fd, place)
+                place += 1
+            layers = self.layers
+            rules = layers.rules or RULES_FD
+            closerange(place, libraries.FIRST_FD)
+            closerange(libraries.LAST_FD + 1, rules)
+            closerange(rules + 1, EVERY_FD)
+            layers.apply(limits, TESTER_UID if tester else 0)
+            self.confined[tester] = 1
             self.confined.close()  # from here on the child cannot unsay it
             body(places, places["job"])
         except BaseException:
-            os._exit(attacks.CANNOT)
-        os._exit(0)
+            _exit(attacks.CANNOT)
+        _exit(0)
 
 
-def _place(descriptors: dict[str, int]) -> dict[str, int]:
-    """Move the descriptors to 0, 1, 2 ...; by name, where each is."""
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in descriptors.values()]
-    for i, fd in enumerate(high):
-        os.dup2(fd, i)
-    return {name: i for i, name in enumerate(descriptors)}
+def _keep_low_numbers(null: int) -> int:
+    """Use up the numbers that descriptors have in a child: what the server opens from now on is not in their way."""
+    while (fd := os.dup(null)) < LOWEST:
+        pass
+    return fd
 
 
 def _tasks_of_the_machine() -> int:
