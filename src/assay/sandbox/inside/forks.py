@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _usual = os.register_at_fork
@@ -23,15 +24,11 @@ def _forget(**_: Any) -> None:
     """What a module asks for that is imported before the forks."""
 
 
-def with_hooks() -> None:
-    """After the imports: what a program asks for is granted, as everywhere."""
-    global begin
+def with_hooks() -> Callable[[], Any]:
+    """After the imports: what a program asks for is granted again. What comes back of this, each child has to call."""
     os.register_at_fork = _usual
     drawn: Any = getattr(sys.modules.get("random"), "_inst", None)
-    if drawn is not None:
-        compiled: Any = super(type(drawn), drawn)  # whose `seed` does not ask first what kind of seed it is given
-        begin = compiled.seed
-
-
-def begin() -> None:
-    """In the child: another sequence of random numbers than its siblings'."""
+    if drawn is None:
+        return _forget
+    compiled: Any = super(type(drawn), drawn)  # whose `seed` does not ask first what kind of seed it is given
+    return compiled.seed

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import forks
-
 FIRST_FD, LAST_FD = 240, 249
 """Where the descriptors of folders stand, out of the way."""
 
@@ -41,7 +39,6 @@ def preload(modules: Iterable[str], packages: Iterable[str], visible: list[str],
             __import__(name)
         except ImportError:
             continue
-    forks.with_hooks()
     sys.path[:] = own
     sys.meta_path.append(Beside(list(visible), frozenset(os.path.basename(place) for place in beside)))  # type: ignore[arg-type]
 

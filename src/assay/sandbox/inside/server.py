@@ -17,16 +17,17 @@ import os
 import select
 import socket
 from collections.abc import Callable
-from os import _exit, closerange, dup2
+from os import _exit, closerange, dup2, fork, pidfd_open
 from typing import Any
 
-from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, rehearsal, seccomp
+from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, rehearsal, seccomp, wire
 from .candidate import run_candidate
 from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
 from .watch import Child, Watch, can_tell
 
 LOWEST = 16
+MANY_BOUNDS = 256
 RULES_FD = 250
 EVERY_FD = 1 << 16
 TESTER_UID = 500
@@ -42,11 +43,13 @@ class Server:
 
     def __init__(self, control: socket.socket, host: int, setup: dict[str, Any]) -> None:
         self.control = control
-        self.host = host
+        self.host = [host]
         self.setup = setup
         self.layers = Layers()
         self.by_kind: dict[str, Layers] = {}
         self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
+        self.reseed: Callable[[], Any] | None = None
+        self.known_bounds: dict[tuple[Any, ...], Limits] = {}
         self.places: dict[Body, dict[str, int]] = {}
         self.null = _keep_low_numbers(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC))
 
@@ -54,6 +57,7 @@ class Server:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
         setup = self.setup
         libraries.preload(setup["preload"], setup["packages"], setup["visible"], setup["beside"])
+        self.reseed = forks.with_hooks()
         heap = memory.heap()
         if self.setup["jail"]:
             scratch = SCRATCH_MB if self.setup["native"] else 0
@@ -123,8 +127,11 @@ class Server:
         """Answer requests until the trainer has gone."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(self.host, select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
-        while all(fd != self.host for fd, _ in poll.poll()):
+        poll.register(self.host[0], select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
+        while True:
+            for fd, _ in poll.poll():
+                if fd in self.host:
+                    return
             try:
                 message, ancillary, _, _ = self.control.recvmsg(MESSAGE, socket.CMSG_SPACE(16 * 4))
             except OSError:
@@ -135,13 +142,13 @@ class Server:
             for _, _, data in ancillary:
                 descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
             try:
-                answer = self.job(json.loads(message), list(descriptors))
+                answer = self.job(wire.loads(message), list(descriptors))
             except OSError as error:
                 answer = {"fault": str(error)}
             finally:
                 for fd in descriptors:
                     os.close(fd)
-            self.control.send(json.dumps(answer).encode())
+            self.control.send(wire.dumps(answer))
 
     def job(self, request: dict[str, Any], given: list[int]) -> dict[str, Any]:
         """Run one job's children to their end."""
@@ -151,24 +158,33 @@ class Server:
             self.layers = self.by_kind[request["op"]]
         marks, said = os.pipe()
         opened = [marks, said]
-        children: list[Child] = []
-        bounds = kernel_limits(limits, self.layers.threads)
+        watch = Watch(marks, limits, self.host)
+        bounds = self._bounds(limits)
         try:
             for name, body, descriptors in getattr(self, "_" + request["op"])(given, said, opened):
-                children.append(self._fork(name, body, descriptors, bounds))
+                watch.add(self._fork(name, body, descriptors, bounds))
             os.close(said)
             opened.remove(said)
-            answer = Watch(children, marks, limits, [self.host]).run()
+            answer = watch.run()
             if self.setup["native"]:
                 native.sweep()
             return answer
         except BaseException:
-            for child in children:
+            for child in watch.children:
                 child.end()
             raise
         finally:
             for fd in opened:
                 os.close(fd)
+
+    def _bounds(self, limits: dict[str, Any]) -> Limits:
+        """The kernel's limits for these of a job's: most jobs have the same."""
+        key = tuple(limits.values())
+        if key not in self.known_bounds:
+            if len(self.known_bounds) >= MANY_BOUNDS:
+                self.known_bounds.clear()
+            self.known_bounds[key] = kernel_limits(limits, self.layers.threads)
+        return self.known_bounds[key]
 
     # each says which children a job has: (name, what it runs, its descriptors by their name there)
 
@@ -213,15 +229,16 @@ class Server:
         self.confined[slot] = 0
         places = self.places.get(body) or self.places.setdefault(body, {n: i for i, n in enumerate(descriptors)})
         given = tuple(descriptors.values())
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             self._child(slot, body, given, places, limits)
-        return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
+        return Child(name, pid, pidfd_open(pid), self.confined, slot)
 
     def _child(self, tester: bool, body: Body, given: tuple[int, ...], places: dict[str, int], limits: Limits) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
-            forks.begin()
+            if self.reseed:
+                self.reseed()
             place = 0
             for fd in given:  # each stands above all places, see `keep_low_numbers`
                 dup2(fd, place)
