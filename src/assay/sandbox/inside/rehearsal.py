@@ -108,7 +108,9 @@ def _tested(form: str, null: int) -> None:
         "sources": TESTS, "stop_early": True, "start": 0,
     }  # fmt: skip
     link = Link(channel, _never)
-    Tester(wire.loads(wire.dumps(job)), link, null, null).run()
+    tester = Tester(wire.loads(wire.dumps(job)), link, null, null)
+    tester.read()
+    tester.run()
     channel.close()
 
 
