@@ -6,6 +6,7 @@ claim about outputs, which the trainer compares.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import io
 import os
@@ -69,7 +70,7 @@ def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:
     except BaseException:
         code = 1
         _say(lambda: traceback.print_exc(limit=-4))
-    for last in (threading._shutdown, _run_atexit, sys.stdout.flush):  # type: ignore[attr-defined]
+    for last in (_wait_for_threads, atexit._run_exitfuncs, sys.stdout.flush):  # type: ignore[attr-defined]
         try:
             last()
         except BaseException:
@@ -77,10 +78,10 @@ def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:
     os._exit(code & 255)
 
 
-def _run_atexit() -> None:
-    import atexit
-
-    atexit._run_exitfuncs()  # type: ignore[attr-defined]
+def _wait_for_threads() -> None:
+    """As the interpreter does at its end."""
+    if threading.active_count() > 1:
+        threading._shutdown()  # type: ignore[attr-defined]
 
 
 def _say(print_it: Callable[[], None]) -> None:

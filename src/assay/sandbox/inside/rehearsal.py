@@ -51,6 +51,21 @@ def solve(numbers: List[int], word: str = "abc", *, factor=2):
     pairs = [(a, b) for a in numbers for b in word if a != b]
     return [total, first, len(pairs), f"{word.upper()}-{total:d}", {k: v for k, v in seen.items()}, math.gcd(4, 6)]
 '''
+READER = """
+import sys
+def main():
+    words = sys.stdin.read().split()
+    try:
+        n = int(input())
+    except EOFError:
+        n = len(words)
+    numbers = list(map(int, words))
+    print(n, *numbers)
+    print(" ".join(str(x) for x in numbers), f"{n:.2f}", sep="\\n")
+    sys.stdout.write("\\n")
+if __name__ == "__main__":
+    main()
+"""
 TESTS = [
     "assert solve([1, 2, 3])[0] == 6",
     "assert isinstance(Stack([1]).push(2), int) and abs(solve([2], word='x')[1] - 2.0) < 1e-6",
@@ -91,11 +106,15 @@ def rehearse(null: int) -> None:
         [[[5, 6]], {"$d": [["factor", 3]]}],
         [[[]], {"$d": []}],
     ]
+    own = sys.modules["__main__"]
     for _ in range(TIMES):
         make_calls(wire.loads(wire.dumps(calls | {"inputs": inputs})), null, null)
+        execute([READER], namespace("__main__"))
         _tested("asserts", null)
+    sys.stdout.flush()
     for name in ("solution", "tests", "pytest"):
         sys.modules.pop(name, None)
+    sys.modules["__main__"] = own
 
 
 def _tested(form: str, null: int) -> None:

@@ -78,6 +78,7 @@ class Server:
         program.standard_streams()
         if not setup["native"]:
             rehearsal.rehearse(self.null)
+            program.standard_streams()  # anew: those have seen the end of the server's
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
             profile = seccomp.Profile(self.setup["open_files"], bool(self.setup["native"]))
