@@ -14,6 +14,8 @@ from . import wire
 from .channel import read_all
 
 SCRATCH = "/tmp"
+IMPORTED = ("shutil",)
+"""What a server for native programs imports besides: the others would fork it with every program."""
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": SCRATCH, "TMPDIR": SCRATCH}
 
 
@@ -49,7 +51,7 @@ def sweep() -> None:
     """In the fork server, the first process of its namespace: end whatever is left of a job, and empty the folder."""
     if os.getpid() != 1:
         return  # not alone: the processes and the folder are others' too
-    import shutil  # only here: what it imports is large, and the other fork servers fork it with every program
+    import shutil  # before the jail, see IMPORTED
 
     try:
         os.kill(-1, signal.SIGKILL)

@@ -56,7 +56,8 @@ class Server:
     def prepare(self) -> dict[str, Any]:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
         setup = self.setup
-        libraries.preload(setup["preload"], setup["packages"], setup["visible"], setup["beside"])
+        own = native.IMPORTED if setup["native"] else ()
+        libraries.preload([*setup["preload"], *own], setup["packages"], setup["visible"], setup["beside"])
         self.reseed = forks.with_hooks()
         heap = memory.heap()
         if self.setup["jail"]:
