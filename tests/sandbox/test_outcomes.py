@@ -122,8 +122,8 @@ FORGED_MARKS = """
 import os, sys, time
 frame = sys._getframe()
 while frame:
-    if hasattr(frame.f_locals.get("self"), "marks"):
-        MARKS = frame.f_locals["self"].marks
+    if frame.f_code.co_name == "make_calls":
+        MARKS = frame.f_locals["marks"]
     frame = frame.f_back
 def f(x):
     began, marks = time.process_time(), 0

@@ -28,6 +28,7 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
+    "LD_BIND_NOW": "1",  # or each child looks up the same functions of the libraries anew
 }
 START_SECONDS = 60.0
 SPARE_SECONDS = 30.0

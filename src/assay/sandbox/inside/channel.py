@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import struct
+from os import close, pread, read, write
 from typing import Any
 
 from . import wire
 
 MAX_MESSAGE = 16 << 20
+CHUNK = 1 << 16
+LENGTH = struct.Struct("<I")
 
 
 class Gone(BaseException):
@@ -26,17 +28,17 @@ class Channel:
     def send(self, message: Any) -> None:
         """Write one message, all of it."""
         body = wire.dumps(message)
-        data = memoryview(struct.pack("<I", len(body)) + body)
+        data = LENGTH.pack(len(body)) + body
         try:
-            while data:
-                data = data[os.write(self.writes, data) :]
+            sent = write(self.writes, data)
+            while sent < len(data):
+                sent += write(self.writes, memoryview(data)[sent:])
         except OSError:
             raise Gone("it closed its pipe") from None
 
     def receive(self) -> Any:
         """Read one message."""
-        head = self._take(4)
-        size = struct.unpack("<I", head)[0]
+        (size,) = LENGTH.unpack(self._take(4))
         if size > MAX_MESSAGE:
             raise Gone("it sent a message that is too long")
         try:
@@ -46,7 +48,7 @@ class Channel:
 
     def _take(self, size: int) -> bytes:
         while len(self.buffer) < size:
-            chunk = os.read(self.reads, 1 << 16)
+            chunk = read(self.reads, CHUNK)
             if not chunk:
                 raise Gone("it ended")
             self.buffer += chunk
@@ -57,10 +59,11 @@ class Channel:
 
 def read_all(fd: int) -> bytes:
     """All bytes of a file descriptor from its start, which is then closed."""
-    parts: list[bytes] = []
-    at = 0
-    while chunk := os.pread(fd, 1 << 20, at):
-        parts.append(chunk)
-        at += len(chunk)
-    os.close(fd)
-    return b"".join(parts)
+    data = pread(fd, CHUNK, 0)
+    if len(data) == CHUNK:
+        parts = [data]
+        while chunk := pread(fd, CHUNK, CHUNK * len(parts)):
+            parts.append(chunk)
+        data = b"".join(parts)
+    close(fd)
+    return data

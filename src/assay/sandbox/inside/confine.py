@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os import _exit, close, getppid, setgroups, setresgid, setresuid
+from resource import setrlimit
 
 from . import landlock, libc
+from .libc import make
 from .seccomp import Filter
 
 OPEN_FILES = 64
-Limits = list[tuple[int, int, int]]
-"""What of, the soft and the hard limit."""
+END_WITH_PARENT = libc.prepared(libc.PRCTL, libc.SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+NOT_DUMPABLE = libc.prepared(libc.PRCTL, libc.SET_DUMPABLE, 0, 0, 0, 0)
+NO_NEW_PRIVILEGES = libc.prepared(libc.PRCTL, libc.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+Limits = list[tuple[int, tuple[int, int]]]
+"""What of; the soft and the hard limit."""
 
 
 @dataclass
@@ -26,25 +31,28 @@ class Layers:
     """A spare user to become, where the fork server is root."""
     threads: int = 0
     """The most tasks that the user may have; 0 leaves it."""
+    _calls: tuple[libc.Call, ...] = field(default=(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        restriction = [] if self.rules is None else [landlock.restriction(self.rules)]
+        self._calls = (END_WITH_PARENT, NOT_DUMPABLE, NO_NEW_PRIVILEGES, *restriction)
 
     def apply(self, limits: Limits, uid_offset: int = 0) -> None:
         """Confine this process, for good."""
-        parent = os.getppid()
-        for kind, soft, hard in limits:
-            resource.setrlimit(kind, (soft, hard))
+        parent = getppid()
+        for kind, bounds in limits:
+            setrlimit(kind, bounds)
         if self.uid:
             uid = self.uid + uid_offset
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-        libc.prctl(libc.SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-        libc.prctl(libc.SET_DUMPABLE, 0)
-        libc.prctl(libc.SET_NO_NEW_PRIVS, 1)
+            setgroups([])
+            setresgid(uid, uid, uid)
+            setresuid(uid, uid, uid)
+        for call in self._calls:
+            make(call)
+        if getppid() != parent:
+            _exit(1)
         if self.rules is not None:
-            landlock.restrict(self.rules)
-            os.close(self.rules)
+            close(self.rules)
         if self.filter is not None:
             self.filter.apply()
 
@@ -67,6 +75,6 @@ def kernel_limits(limits: dict[str, int], threads: int) -> Limits:
     for kind, value in values.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        found.append((kind, value, value))
+        found.append((kind, (value, value)))
     # the fork server watches the child's clock; this is for the case that it cannot
-    return [*found, (resource.RLIMIT_CPU, limits["cpu"], limits["cpu"] + 1)]
+    return [*found, (resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))]

@@ -7,7 +7,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-from .libc import syscall
+from .libc import SYSCALL, Call, prepared, syscall
 
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446
 EXECUTE, READ_FILE, READ_DIR = 1, 1 << 2, 1 << 3
@@ -55,6 +55,6 @@ def _allow(rules: int, path: str, access: int) -> None:
         os.close(fd)
 
 
-def restrict(rules: int) -> None:
-    """Bind this process to the rules, for good. Needs no_new_privs."""
-    syscall(RESTRICT, rules, 0)
+def restriction(rules: int) -> Call:
+    """What binds the process that makes it to the rules, for good. Needs no_new_privs."""
+    return prepared(SYSCALL, RESTRICT, rules, 0)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+
+_held = ctypes.PyDLL(None)  # its calls keep the interpreter's lock: there is nobody to hand it to
+SYSCALL, PRCTL = _held["syscall"], _held["prctl"]
+SYSCALL.restype = ctypes.c_long
+_held_errno = _held["__errno_location"]
+_held_errno.restype = ctypes.POINTER(ctypes.c_int)
+
+Call = tuple[Callable[..., int], tuple[Any, ...]]
 
 SET_PDEATHSIG, SET_DUMPABLE, CAPBSET_DROP, SET_NO_NEW_PRIVS, CAP_AMBIENT = 1, 4, 24, 38, 47
 
@@ -17,6 +26,21 @@ def syscall(number: int, *arguments: Any) -> int:
     """A system call by its number; OSError where it fails."""
     values = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *values), f"system call {number}")
+
+
+def prepared(function: Any, *arguments: Any) -> Call:
+    """A call whose arguments are known before the fork, so that a child makes it with the least of work."""
+    return function, tuple(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
+
+
+def make(call: Call) -> None:
+    """Make a prepared call; OSError where it fails.
+
+    Every page of memory that a child touches is copied, and that is dearer than the call.
+    """
+    if call[0](*call[1]) < 0:
+        number = _held_errno()[0]
+        raise OSError(number, os.strerror(number))
 
 
 def prctl(option: int, *arguments: int) -> int:

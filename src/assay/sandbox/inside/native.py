@@ -7,7 +7,6 @@ writable folder are its own, and that the fork server sweeps them after every jo
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from typing import Any
 
@@ -15,6 +14,8 @@ from . import wire
 from .channel import read_all
 
 SCRATCH = "/tmp"
+IMPORTED = ("shutil",)
+"""What a server for native programs imports besides: the others would fork it with every program."""
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": SCRATCH, "TMPDIR": SCRATCH}
 
 
@@ -50,6 +51,8 @@ def sweep() -> None:
     """In the fork server, the first process of its namespace: end whatever is left of a job, and empty the folder."""
     if os.getpid() != 1:
         return  # not alone: the processes and the folder are others' too
+    import shutil  # before the jail, see IMPORTED
+
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

@@ -6,6 +6,7 @@ claim about outputs, which the trainer compares.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import io
 import os
@@ -14,6 +15,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
+from os import write
 from time import perf_counter
 from typing import Any
 
@@ -84,7 +86,7 @@ def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:
     except BaseException:
         code = 1
         _say(lambda: traceback.print_exc(limit=-4))
-    for last in (threading._shutdown, _run_atexit, sys.stdout.flush):  # type: ignore[attr-defined]
+    for last in (_wait_for_threads, atexit._run_exitfuncs, sys.stdout.flush):  # type: ignore[attr-defined]
         try:
             last()
         except BaseException:
@@ -92,10 +94,10 @@ def run_stdio(descriptors: dict[str, int], job_fd: int) -> None:
     os._exit(code & 255)
 
 
-def _run_atexit() -> None:
-    import atexit
-
-    atexit._run_exitfuncs()  # type: ignore[attr-defined]
+def _wait_for_threads() -> None:
+    """As the interpreter does at its end."""
+    if threading.active_count() > 1:
+        threading._shutdown()  # type: ignore[attr-defined]
 
 
 def _say(print_it: Callable[[], None]) -> None:
@@ -114,61 +116,54 @@ def describe(error: BaseException) -> dict[str, str]:
     return {"exc": type(error).__name__[:80], "msg": message}
 
 
-class Calls:
-    """Calls the candidate's function with each input and appends one record for each output."""
-
-    def __init__(self, job: dict[str, Any], records: int, marks: int) -> None:
-        self.job = job
-        self.records = records
-        self.marks = marks
-        self.window = perf_counter()
-        self.marked = 0
-
-    def record(self, **fields: Any) -> None:
-        """Append one record, in one write."""
-        os.write(self.records, wire.dumps(fields | {"w": self.marked}) + b"\n")
-
-    def mark(self) -> None:
-        """Say that the work so far is done, when it was worth a wake-up."""
-        now = perf_counter()
-        if now - self.window > QUICK * 2 ** (self.marked // MANY):
-            self.window = now
-            self.marked += 1
-            os.write(self.marks, b".")
-
-    def run(self) -> None:
-        """Load the code, then make the calls."""
-        names = namespace("solution")
-        try:
-            execute(self.job["sources"], names)
-            function = find(self.job["entry"], names)
-        except BaseException as error:
-            self.record(i=-1, **describe(error))
-            return
-        self.mark()
-        for i in range(self.job["start"], len(self.job["inputs"])):
-            self._call(i, function)
-            self.mark()
-
-    def _call(self, i: int, function: Callable[..., Any]) -> None:
-        arguments, named = wire.decode(self.job["inputs"][i])
-        try:
-            value = spelled_out(function(*arguments, **named))
-            if self.job["in_place"] and value is None:
-                value = arguments[0]
-        except BaseException as error:
-            self.record(i=i, **describe(error))
-            return
-        try:
-            self.record(i=i, v=wire.encode(value))
-        except wire.NotPlain:
-            self.record(i=i, opaque=type(value).__name__[:80])
-        except BaseException as error:
-            self.record(i=i, unsaid=type(error).__name__[:80])
-
-
 def run_calls(descriptors: dict[str, int], job_fd: int) -> None:
     """Call a function with inputs; the records hold what came back. Ends the process."""
-    job = wire.loads(read_all(job_fd))
-    Calls(job, descriptors["records"], descriptors["marks"]).run()
+    make_calls(wire.loads(read_all(job_fd)), descriptors["records"], descriptors["marks"])
     os._exit(0)
+
+
+def make_calls(job: dict[str, Any], records: int, marks: int) -> None:
+    """Load the code and call its function with each input; one record for each output, in one write each.
+
+    A mark says that the work so far is done, when it was worth a wake-up.
+    """
+    window, marked = perf_counter(), 0
+    names = namespace("solution")
+    try:
+        execute(job["sources"], names)
+        function = find(job["entry"], names)
+    except BaseException as error:
+        write(records, wire.dumps({"i": -1, **describe(error), "w": marked}) + b"\n")
+        return
+    in_place, inputs, i = job["in_place"], job["inputs"], job["start"]
+    while True:
+        now = perf_counter()
+        if now - window > QUICK * 2 ** (marked // MANY):
+            window = now
+            marked += 1
+            write(marks, b".")
+        if i >= len(inputs):
+            return
+        said = _called(function, inputs[i], in_place)
+        try:
+            write(records, wire.dumps({"i": i, **said, "w": marked}) + b"\n")
+        except BaseException as error:
+            write(records, wire.dumps({"i": i, "unsaid": type(error).__name__[:80], "w": marked}) + b"\n")
+        i += 1
+
+
+def _called(function: Callable[..., Any], given: Any, in_place: bool) -> dict[str, Any]:
+    """What came of one call, for its record."""
+    arguments, named = wire.decode(given[0]), wire.decode(given[1])
+    try:
+        value = spelled_out(function(*arguments, **named))
+        if in_place and value is None:
+            value = arguments[0]
+    except BaseException as error:
+        return describe(error)
+    try:
+        return {"v": wire.encode(value)}
+    except wire.NotPlain:
+        return {"opaque": type(value).__name__[:80]}
+    except BaseException as error:
+        return {"unsaid": type(error).__name__[:80]}

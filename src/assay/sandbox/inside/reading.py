@@ -16,6 +16,8 @@ not be the candidate's. What the task itself names is the candidate's all the sa
 SHORT = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "sp": "scipy"}
 ELSEWHERE = frozenset({"numpy", "pandas", "scipy", "sympy", "sklearn", "matplotlib", "networkx", "requests", "torch"})
 """Packages that everybody knows: where one is not here, that is no reason to ask the candidate for it."""
+PLAIN = frozenset({int, str, type(None), float, bool, bytes, ast.Load, ast.Store})
+"""What is found at every turn of a tree and is no node that anybody asks for."""
 OF_VALUES = frozenset(
     name for kind in (str, bytes, list, tuple, dict, set, int, float, complex) for name in dir(kind) if name[0] != "_"
 ) | {"all", "any", "dtype", "item", "mean", "shape", "size", "sum", "tolist"}
@@ -26,7 +28,7 @@ class Reading:
     """The names that the tests use, read from their text."""
 
     def __init__(self, trees: list[ast.Module]) -> None:
-        self.nodes = [node for tree in trees for node in ast.walk(tree)]
+        self.nodes = _every_node(trees)
         self.top = [node for tree in trees for node in _at_the_top(tree.body)]
 
     def free(self) -> set[str]:
@@ -105,6 +107,19 @@ class Reading:
                 ]
                 held[node.name] = next((name for value in given if (name := _called(value))), "")
         return {variable: entry if name == "candidate" else name for variable, name in held.items()}
+
+
+def _every_node(trees: list[ast.Module]) -> list[ast.AST]:
+    """As `ast.walk` gives them, in a third of its time; but for the contexts, which say nothing here."""
+    found: list[ast.AST] = list(trees)
+    for node in found:  # it grows while it is read
+        for value in vars(node).values():
+            kind = type(value)
+            if kind is list:
+                found += [part for part in value if isinstance(part, ast.AST)]
+            elif kind not in PLAIN and isinstance(value, ast.AST):
+                found.append(value)
+    return found
 
 
 def _attributes(nodes: list[ast.AST]) -> set[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import os
 import platform
 import struct
-from typing import Any, NamedTuple
+from os import getpid
+from typing import NamedTuple
 
 from . import syscalls
-from .libc import syscall
+from .libc import SYSCALL, make, prepared
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN, JUMP = 0x20, 0x15, 0x35, 0x45, 0x06, 0x05
@@ -164,18 +164,18 @@ class Filter:
     """A filter, assembled once in the fork server."""
 
     def __init__(self, instructions: list[Instruction], machine: str) -> None:
-        self._own = [8 * i + 4 for i, x in enumerate(instructions) if x[3] == OWN_PID]
-        self._bytes = b"".join(struct.pack("<HBBI", *x[:3], x[3] & 0xFFFFFFFF) for x in instructions)
-        self._number = SECCOMP[machine]
+        code = b"".join(struct.pack("<HBBI", *x[:3], x[3] & 0xFFFFFFFF) for x in instructions)
+        self._own = [2 * i + 1 for i, x in enumerate(instructions) if x[3] == OWN_PID]
+        self._words = (ctypes.c_uint32 * (len(code) // 4)).from_buffer_copy(code)
+        header = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(self._words))
+        self._attach = prepared(SYSCALL, SECCOMP[machine], 1, 0, ctypes.create_string_buffer(header, len(header)))
 
     def apply(self) -> None:
         """Confine this process and all that it will fork, for good. Needs no_new_privs."""
-        code = bytearray(self._bytes)
-        for offset in self._own:
-            code[offset : offset + 4] = struct.pack("<I", os.getpid())
-        held: Any = (ctypes.c_char * len(code)).from_buffer(code)
-        header = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
-        syscall(self._number, 1, 0, ctypes.create_string_buffer(header, len(header)))
+        own = getpid()
+        for place in self._own:
+            self._words[place] = own
+        make(self._attach)
 
 
 def filters(profile: Profile) -> tuple[Filter, dict[str, Filter]]:

@@ -17,14 +17,17 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from os import _exit, closerange, dup2, fork, pidfd_open
 from typing import Any
 
-from . import attacks, jail, landlock, libc, libraries, native, program, seccomp
+from . import attacks, forks, jail, landlock, libc, libraries, memory, native, program, rehearsal, seccomp, wire
 from .candidate import run_candidate
 from .confine import Layers, Limits, kernel_limits
 from .tester import run_tester
 from .watch import Child, Watch, can_tell
 
+LOWEST = 16
+MANY_BOUNDS = 256
 RULES_FD = 250
 EVERY_FD = 1 << 16
 TESTER_UID = 500
@@ -40,17 +43,23 @@ class Server:
 
     def __init__(self, control: socket.socket, host: int, setup: dict[str, Any]) -> None:
         self.control = control
-        self.host = host
+        self.host = [host]
         self.setup = setup
         self.layers = Layers()
         self.by_kind: dict[str, Layers] = {}
         self.confined = mmap.mmap(-1, mmap.PAGESIZE)  # shared with the children: which have put on their layers
-        self.null = os.open("/dev/null", os.O_RDWR)
+        self.reseed: Callable[[], Any] | None = None
+        self.known_bounds: dict[tuple[Any, ...], Limits] = {}
+        self.places: dict[Body, dict[str, int]] = {}
+        self.null = _keep_low_numbers(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC))
 
     def prepare(self) -> dict[str, Any]:
         """Import, build the layers, try the attacks; what the trainer is told of it."""
         setup = self.setup
-        libraries.preload(setup["preload"], setup["packages"], setup["visible"], setup["beside"])
+        own = native.IMPORTED if setup["native"] else ()
+        libraries.preload([*setup["preload"], *own], setup["packages"], setup["visible"], setup["beside"])
+        self.reseed = forks.with_hooks()
+        heap = memory.heap()
         if self.setup["jail"]:
             scratch = SCRATCH_MB if self.setup["native"] else 0
             jail.enter(self.setup["readable"], self.setup["hidden"], self.setup["beside"], scratch)
@@ -68,6 +77,9 @@ class Server:
             libraries.reach_by_descriptor()
         can_tell()
         program.standard_streams()
+        if not setup["native"]:
+            rehearsal.rehearse(self.null)
+            program.standard_streams()  # anew: those have seen the end of the server's
         libc.prctl(libc.SET_DUMPABLE, 0)
         if self.setup["seccomp"]:
             profile = seccomp.Profile(self.setup["open_files"], bool(self.setup["native"]))
@@ -79,10 +91,12 @@ class Server:
         worked = attacks.that_work(self.layers, self.setup["secret"], self.setup["port"]) if self.setup["try"] else []
         gc.collect()
         gc.freeze()
+        huge = memory.settle(heap)
         return {
             "ready": True,
             "attacks": worked,
             "landlock": abi,
+            "huge_pages": huge,
             "missing": self._unreadable(),
         }
 
@@ -115,8 +129,11 @@ class Server:
         """Answer requests until the trainer has gone."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(self.host, select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
-        while all(fd != self.host for fd, _ in poll.poll()):
+        poll.register(self.host[0], select.POLLIN)  # a fork of the trainer may hold the socket open beyond its end
+        while True:
+            for fd, _ in poll.poll():
+                if fd in self.host:
+                    return
             try:
                 message, ancillary, _, _ = self.control.recvmsg(MESSAGE, socket.CMSG_SPACE(16 * 4))
             except OSError:
@@ -127,13 +144,13 @@ class Server:
             for _, _, data in ancillary:
                 descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
             try:
-                answer = self.job(json.loads(message), list(descriptors))
+                answer = self.job(wire.loads(message), list(descriptors))
             except OSError as error:
                 answer = {"fault": str(error)}
             finally:
                 for fd in descriptors:
                     os.close(fd)
-            self.control.send(json.dumps(answer).encode())
+            self.control.send(wire.dumps(answer))
 
     def job(self, request: dict[str, Any], given: list[int]) -> dict[str, Any]:
         """Run one job's children to their end."""
@@ -143,24 +160,33 @@ class Server:
             self.layers = self.by_kind[request["op"]]
         marks, said = os.pipe()
         opened = [marks, said]
-        children: list[Child] = []
-        bounds = kernel_limits(limits, self.layers.threads)
+        watch = Watch(marks, limits, self.host)
+        bounds = self._bounds(limits)
         try:
             for name, body, descriptors in getattr(self, "_" + request["op"])(given, said, opened):
-                children.append(self._fork(name, body, descriptors, bounds))
+                watch.add(self._fork(name, body, descriptors, bounds))
             os.close(said)
             opened.remove(said)
-            answer = Watch(children, marks, limits, [self.host]).run()
+            answer = watch.run()
             if self.setup["native"]:
                 native.sweep()
             return answer
         except BaseException:
-            for child in children:
+            for child in watch.children:
                 child.end()
             raise
         finally:
             for fd in opened:
                 os.close(fd)
+
+    def _bounds(self, limits: dict[str, Any]) -> Limits:
+        """The kernel's limits for these of a job's: most jobs have the same."""
+        key = tuple(limits.values())
+        if key not in self.known_bounds:
+            if len(self.known_bounds) >= MANY_BOUNDS:
+                self.known_bounds.clear()
+            self.known_bounds[key] = kernel_limits(limits, self.layers.threads)
+        return self.known_bounds[key]
 
     # each says which children a job has: (name, what it runs, its descriptors by their name there)
 
@@ -203,34 +229,41 @@ class Server:
     def _fork(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> Child:
         slot = name == "tester"
         self.confined[slot] = 0
-        pid = os.fork()
+        places = self.places.get(body) or self.places.setdefault(body, {n: i for i, n in enumerate(descriptors)})
+        given = tuple(descriptors.values())
+        pid = fork()
         if pid == 0:
-            self._child(name, body, descriptors, limits)
-        return Child(name, pid, os.pidfd_open(pid), lambda: self.confined[slot] == 1)
+            self._child(slot, body, given, places, limits)
+        return Child(name, pid, pidfd_open(pid), self.confined, slot)
 
-    def _child(self, name: str, body: Body, descriptors: dict[str, int], limits: Limits) -> None:
+    def _child(self, tester: bool, body: Body, given: tuple[int, ...], places: dict[str, int], limits: Limits) -> None:
         """In the child: only its own descriptors, then the layers, then the work. Never returns."""
         try:
-            places = _place(descriptors)
-            rules = self.layers.rules or RULES_FD
-            os.closerange(len(places), libraries.FIRST_FD)
-            os.closerange(libraries.LAST_FD + 1, rules)
-            os.closerange(rules + 1, EVERY_FD)
-            self.layers.apply(limits, uid_offset=TESTER_UID if name == "tester" else 0)
-            self.confined[name == "tester"] = 1
+            if self.reseed:
+                self.reseed()
+            place = 0
+            for fd in given:  # each stands above all places, see `keep_low_numbers`
+                dup2(fd, place)
+                place += 1
+            layers = self.layers
+            rules = layers.rules or RULES_FD
+            closerange(place, libraries.FIRST_FD)
+            closerange(libraries.LAST_FD + 1, rules)
+            closerange(rules + 1, EVERY_FD)
+            layers.apply(limits, TESTER_UID if tester else 0)
+            self.confined[tester] = 1
             self.confined.close()  # from here on the child cannot unsay it
             body(places, places["job"])
         except BaseException:
-            os._exit(attacks.CANNOT)
-        os._exit(0)
+            _exit(attacks.CANNOT)
+        _exit(0)
 
 
-def _place(descriptors: dict[str, int]) -> dict[str, int]:
-    """Move the descriptors to 0, 1, 2 ...; by name, where each is."""
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in descriptors.values()]
-    for i, fd in enumerate(high):
-        os.dup2(fd, i)
-    return {name: i for i, name in enumerate(descriptors)}
+def _keep_low_numbers(null: int) -> int:
+    """Use up the numbers that descriptors have in a child: what the server opens from now on is not in their way."""
+    while (fd := os.dup(null)) < LOWEST:
+        pass
+    return fd
 
 
 def _tasks_of_the_machine() -> int:

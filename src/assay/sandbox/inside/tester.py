@@ -38,6 +38,8 @@ class Tester:
         self.marked = 0
         self.at = int(job["start"])
         self.skipped = 0
+        self.reading: Reading | None = None
+        self.unreadable = ""
         self.names: dict[str, Any] = {}
         self.taken: set[str] = set()
         self.foreign: dict[str, set[str]] = {}
@@ -74,6 +76,13 @@ class Tester:
 
     # -- the names that the tests use --
 
+    def read(self) -> None:
+        """Read the tests, while the candidate's process loads its code."""
+        try:
+            self.reading = Reading([ast.parse(source) for source in (*self.job["setup"], *self.job["sources"])])
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.unreadable = f"the tests do not compile: {type(error).__name__}: {error}"
+
     def prepare(self) -> None:
         """Make the tests' namespace: the prompt's helpers, the candidate's names, our own modules."""
         module = types.ModuleType("tests")
@@ -87,11 +96,8 @@ class Tester:
             except Exception as error:
                 self.fault(f"the prompt's helpers do not run: {type(error).__name__}: {error}")
         defined = set(self.names)
-        try:
-            trees = [ast.parse(source) for source in (*self.job["setup"], *self.job["sources"])]
-        except (SyntaxError, ValueError) as error:
-            self.fault(f"the tests do not compile: {type(error).__name__}: {error}")
-        reading = Reading(trees)
+        if (reading := self.reading) is None:
+            self.fault(self.unreadable)
         self.classes = {n for n in reading.classes(self.job["entry"]) if n[:1].isupper()} | set(self.job["classes"])
         self.foreign = reading.foreign_modules()
         wanted = reading.free() - defined - set(vars(builtins))
@@ -216,6 +222,7 @@ def run_tester(descriptors: dict[str, int], job_fd: int) -> None:
     tester = Tester(
         job, link := Link(channel, lambda reason: tester.die(reason)), descriptors["records"], descriptors["marks"]
     )
+    tester.read()
     try:
         first = channel.receive()
     except Gone:

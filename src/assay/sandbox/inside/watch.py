@@ -8,12 +8,14 @@ sleeps is stopped, and one that a loaded machine holds up is not.
 from __future__ import annotations
 
 import functools
+import mmap
 import os
-import select
-import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from os import close, kill, wait4, waitstatus_to_exitcode
+from select import POLLIN, poll
+from signal import SIGKILL
+from time import monotonic
 from typing import Any
 
 WAIT_FOR_LAST_WORDS = 0.25
@@ -48,19 +50,21 @@ def can_tell() -> bool:
     return queued(os.getpid()) is not None
 
 
-@dataclass
+@dataclass(slots=True)
 class Child:
     """One child that is watched."""
 
     name: str
     pid: int
     pidfd: int
-    confined: Callable[[], bool]
-    """Whether it has put on its layers."""
+    confined: mmap.mmap
+    """What the children say of their layers."""
+    slot: int
+    """Where this one says it."""
     cpu: float = 0.0
     line: float = 0.0
     ended: bool = False
-    report: dict[str, Any] = field(default_factory=dict[str, Any])
+    report: dict[str, Any] | None = None
 
     def refresh(self) -> None:
         """Read its clocks again."""
@@ -71,66 +75,84 @@ class Child:
     def end(self) -> None:
         """Kill it where it still runs, and take leave of it."""
         if not self.ended:
-            os.kill(self.pid, signal.SIGKILL)
+            kill(self.pid, SIGKILL)
             self.leave()
 
     def leave(self) -> None:
         """Take note of how it ended."""
-        _, status, usage = os.wait4(self.pid, 0)
-        os.close(self.pidfd)
+        _, status, usage = wait4(self.pid, 0)
+        close(self.pidfd)
         self.ended = True
         self.cpu = usage.ru_utime + usage.ru_stime
         self.report = {
-            "status": os.waitstatus_to_exitcode(status),
+            "status": waitstatus_to_exitcode(status),
             "cpu": round(self.cpu, 5),
             "rss": usage.ru_maxrss,
-            "confined": self.confined(),
+            "confined": self.confined[self.slot] == 1,
         }
 
 
 class Watch:
-    """One job's children, from the fork until the last has ended."""
+    """One job's children, from before the fork until the last has ended.
 
-    def __init__(self, children: list[Child], marks: int, limits: dict[str, Any], host: list[int]) -> None:
-        self.children = children
+    Between a fork and the child's end the two share their memory, and what is written is copied. So what can be made
+    ready before is, and where nothing happens but that the child ends, little is done until then.
+    """
+
+    def __init__(self, marks: int, limits: dict[str, Any], host: list[int]) -> None:
+        self.children: list[Child] = []
+        self.running: dict[int, Child] = {}
         self.marks = marks
         self.step, self.step_wall = float(limits["step"]), float(limits["step_wall"])
         self.total, self.total_wall = float(limits["total"]), float(limits["total_wall"])
+        self.least = min(self.step, self.total)
+        self.least_wall = min(self.step_wall, self.total_wall)
         self.host = host
         self.why = ""
+        self.decided = False
         self.windows: list[list[float]] = []
-        self.began = time.monotonic()
+        self.began = 0.0
         self.window = (0.0, 0.0)
         self.grace = 0.0
+        self.poll = poll()
+        for fd in (marks, *host):
+            self.poll.register(fd, POLLIN)
+
+    def add(self, child: Child) -> None:
+        """One more, that has just been forked."""
+        self.children.append(child)
+        self.running[child.pidfd] = child
+        self.poll.register(child.pidfd, POLLIN)
 
     def run(self) -> dict[str, Any]:
         """Watch until all have ended; what became of each, and why any was stopped."""
-        poll = select.poll()
-        for child in self.children:
-            poll.register(child.pidfd, select.POLLIN)
-        for fd in (self.marks, *self.host):
-            poll.register(fd, select.POLLIN)
-        while not all(c.ended for c in self.children):
-            events = poll.poll(max(0.0, self._patience()) * 1000 + 1)
-            for fd, _ in events:
-                if fd == self.marks:
-                    self._marked(poll)
-                elif fd in self.host:
-                    os._exit(0)  # the trainer has gone; the children go with this process
+        self.began = monotonic()
+        patience = 0.7 * min(self.least, self.least_wall)
+        while self.running:
+            for fd, _ in self.poll.poll(max(0.0, patience) * 1000 + 1):
+                if fd in self.running:
+                    self._ended(fd)
+                elif fd == self.marks:
+                    self._marked()
                 else:
-                    self._ended(fd, poll)
-            if not self.why:
+                    os._exit(0)  # the trainer has gone; the children go with this process
+            if not self.why and (self._beyond() if self.decided or not self.running else True):
                 self._check()
+            patience = self._patience() if self.running else 0.0
         return {
             "why": self.why,
-            "wall": round(time.monotonic() - self.began, 5),
+            "wall": round(monotonic() - self.began, 5),
             "windows": self.windows,
             "children": {c.name: c.report for c in self.children},
         }
 
+    def _beyond(self) -> bool:
+        """Whether a limit may have been passed: by all that was used, in whatever stretches."""
+        return sum(c.cpu for c in self.children) >= self.least or monotonic() - self.began >= self.least_wall
+
     def _used(self) -> tuple[float, float]:
         """CPU seconds, and seconds not spent in line, since the start."""
-        passed = time.monotonic() - self.began
+        passed = monotonic() - self.began
         line = sum(c.line for c in self.children)
         if not can_tell():
             line = passed / 2  # no word from the kernel: be twice as patient
@@ -148,17 +170,17 @@ class Watch:
 
     def _patience(self) -> float:
         """Seconds to sleep: less than is left, for threads can use more than one CPU."""
-        if self.why:
+        if self.why or self.decided:
             return AFTER_A_KILL
         if self.grace:
-            return self.grace - time.monotonic()
+            return self.grace - monotonic()
         left = self._left()[0]
         return left if left < 0.05 else 0.7 * left
 
     def _check(self) -> None:
         """Stop the children whose time is up."""
         if self.grace:
-            if time.monotonic() >= self.grace:
+            if monotonic() >= self.grace:
                 self._stop(self.why or "silent")
             return
         for child in self.children:
@@ -166,16 +188,16 @@ class Watch:
         left, which = self._left()
         if left <= 0:
             self._stop(which)
-        elif time.monotonic() - self.began > STARVED * self.total_wall:
+        elif monotonic() - self.began > STARVED * self.total_wall:
             self._stop("starved")
 
     def _stop(self, why: str) -> None:
         self.why = why
         for child in self.children:
             if not child.ended:
-                os.kill(child.pid, signal.SIGKILL)
+                kill(child.pid, SIGKILL)
 
-    def _marked(self, poll: Any) -> None:
+    def _marked(self) -> None:
         """A child has said that a stretch of its work is done: the limit of one test begins anew.
 
         On a busy machine the word is read late, with others, and when the next test is under way: that one's time is
@@ -183,7 +205,7 @@ class Watch:
         """
         said = len(os.read(self.marks, 4096))
         if not said:
-            poll.unregister(self.marks)
+            self.poll.unregister(self.marks)
             return
         for child in self.children:
             child.refresh()
@@ -198,15 +220,15 @@ class Watch:
             del self.windows[MAX_MARKS:]  # what is answered is one message
             self._stop("marks")
 
-    def _ended(self, fd: int, poll: Any) -> None:
-        child = next(c for c in self.children if c.pidfd == fd)
-        poll.unregister(fd)
+    def _ended(self, fd: int) -> None:
+        child = self.running.pop(fd)
+        self.poll.unregister(fd)
         child.leave()
-        others = [c for c in self.children if not c.ended]
-        if not others:
+        if not self.running:
             return
         if child.name == "tester":  # it decides, and it has
-            for other in others:
-                os.kill(other.pid, signal.SIGKILL)
+            self.decided = True
+            for other in self.running.values():
+                kill(other.pid, SIGKILL)
         else:
-            self.grace = time.monotonic() + WAIT_FOR_LAST_WORDS
+            self.grace = monotonic() + WAIT_FOR_LAST_WORDS

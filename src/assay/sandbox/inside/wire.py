@@ -193,12 +193,30 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 
 def dumps(tagged: Any) -> bytes:
     """The bytes of a tagged form."""
-    return _dump(tagged).encode("utf-8", "surrogatepass")
+    return _dump(tagged).encode()
 
 
 def loads(data: bytes) -> Any:
     """The tagged form of bytes; a ValueError or RecursionError where they are none."""
-    return json.loads(data.decode("utf-8", "surrogatepass"))
+    text = data.decode("utf-8", "surrogatepass")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        return json.loads(text)  # which says what is wrong, or that it is only spaces
+    return value if end == len(text) else json.loads(text)
 
 
-_dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+def _dumper() -> Callable[[Any], str]:
+    """`json.dumps` of no spaces, with its encoder made once."""
+    plain = json.JSONEncoder(separators=(",", ":"))
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return plain.encode
+    ascii_only = json.encoder.encode_basestring_ascii
+    encoder = make(None, plain.default, ascii_only, None, ":", ",", False, False, True)
+    join = "".join
+    return lambda tagged: join(encoder(tagged, 0))
+
+
+_dump = _dumper()
+_scan: Callable[[str, int], tuple[Any, int]] = getattr(json.JSONDecoder(), "scan_once")  # noqa: B009  no stub has it
