@@ -10,9 +10,9 @@ MOST_BOXES = 32
 LONGEST = 20_000
 """A statement longer than this is not one."""
 _BRACE = re.compile(r"\\.|[{}]", re.S)
-_PLAIN_BOX = re.compile(
-    r"\\f?box(?:ed)?[ \t\n]*\{([^{}\\]*+(?:(?:\\[^{}\\]|\{[^{}\\]*+(?:(?:\\[^{}\\]|\{[^{}\\]*+\})[^{}\\]*+)*+\})[^{}\\]*+)*+)\}"
-)
+_FLAT = r"[^{}\\]*+(?:\\[^{}\\][^{}\\]*+)*+"
+_NESTED = rf"{_FLAT}(?:\{{{_FLAT}\}}{_FLAT})*+"
+_PLAIN_BOX = re.compile(rf"\\(?:boxed|fbox)[ \t\n]*\{{({_FLAT}(?:\{{{_NESTED}\}}{_FLAT})*+)\}}")
 """A box with up to two levels of braces in it, none of them escaped: nearly every one."""
 _UNBRACED = re.compile(r"[A-Za-z0-9.]+")
 _ESCAPED = re.compile(r"\\[{}]")

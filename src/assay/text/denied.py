@@ -117,7 +117,8 @@ def _maybe_denied(s: str) -> bool:
 
 
 def _maybe_supposed(s: str, near: str) -> bool:
-    # if; suppose; assume; imagine; unless; pretend; near it maybe, may be; perhaps; possibly; might, could, would be; for example, e.g.
+    # if; suppose; assume; imagine; unless; pretend
+    # near it: maybe, may be; perhaps; possibly; might, could, would be; for example, e.g.
     return (
         "if " in s
         or "uppos" in s

@@ -81,7 +81,7 @@ _THINKING = re.compile(f"</?({'|'.join(THINKING)})>")
 _MARK = re.compile(rf"<(?:/?(?:{'|'.join(THINKING)})>|\||/s>|end_of_turn>)")
 """Whatever begins or ends what is not said."""
 _SHORT = 4_000
-"""A text up to this length is searched by regular expression: the fastest there, but not where every character is a `<`."""
+"""A text up to this length is searched by regular expression: the fastest way, unless every character is a `<`."""
 _FEW = 32
 
 

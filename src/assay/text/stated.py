@@ -54,10 +54,8 @@ def _leads(tail: str) -> Iterator[re.Match[str]]:
 def _places(tail: str, start: int, end: int) -> list[tuple[int, str]]:
     """The last place at which each key begins between two places, and each at which a word of another language does."""
     part = tail[start : end + _LONGEST_KEY - 1]
-    places: list[tuple[int, str]] = []
-    for key in _KEYS:
-        if key in part and (place := tail.rfind(key, start, end + len(key) - 1)) >= 0:
-            places.append((place, key))
+    keys = [key for key in _KEYS if key in part]
+    places = [(place, key) for key in keys if (place := tail.rfind(key, start, end + len(key) - 1)) >= 0]
     if not part.isascii() or _abroad(part):
         places += [(m.start(), "") for m in _FOREIGN.finditer(tail, start, end)]
     if not start and tail.startswith(_AT_THE_START):
