@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _OPEN = r"[\s$\\(\[*:=\"'`]*"
 _DENIED_BEFORE = re.compile(
@@ -37,12 +38,17 @@ _SENTENCE = re.compile(r"[.!?](?=\s)|\n|;|,\s*but\b")
 def doubted(text: str, start: int, lead: str) -> bool:
     """Whether the sentence in which a statement begins at `start` says it with a doubt, or as what would be."""
     before = text[_last_stop(text, start - 160 if start > 160 else 0, start) : start]
-    if not _maybe_doubted(before.lower()) and "would" not in lead:
+    return len(before) > 3 and _doubted_before(before, "would" in lead)
+
+
+@lru_cache(maxsize=4096)
+def _doubted_before(before: str, would: bool) -> bool:
+    if not _maybe_doubted(before.lower()) and not would:
         return False
     sentence = _SENTENCE.split(before)[-1]
     if len(sentence) < 4:
         return False
-    return bool(_DOUBTED.search(sentence)) or ("would" in lead and bool(_CONDITION.search(sentence)))
+    return bool(_DOUBTED.search(sentence)) or (would and bool(_CONDITION.search(sentence)))
 
 
 def _last_stop(text: str, start: int, end: int) -> int:
@@ -84,14 +90,19 @@ _DENIED_AFTER = re.compile(
 
 def denied(text: str, start: int, end: int) -> bool:
     """Whether what stands at `text[start:end]` is denied or only supposed by the words around it."""
+    if _denied_before(text[_last_stop(text, start - 110 if start > 110 else 0, start) : start]):
+        return True
+    return len(text) > end + 4 and bool(_DENIED_AFTER.match(text, end, end + 40))
+
+
+@lru_cache(maxsize=4096)  # sentences lead to their answers in the same few words
+def _denied_before(before: str) -> bool:
     # Almost no answer is, so the expressions are tried only where a part of one of their words is near.
-    before = text[_last_stop(text, start - 110 if start > 110 else 0, start) : start].lower()
+    before = before.lower()
     near = before[-44:]
     if _maybe_denied(near) and _DENIED_BEFORE.search(near):
         return True
-    if _maybe_supposed(before, near) and (_SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before)):
-        return True
-    return len(text) > end + 4 and bool(_DENIED_AFTER.match(text, end, end + 40))
+    return _maybe_supposed(before, near) and bool(_SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before))
 
 
 def _maybe_denied(s: str) -> bool:
