@@ -21,6 +21,7 @@ from assay.math.limits import MOST_EXPONENT_BITS, MOST_STEPS, TooLarge, Unreadab
 from assay.math.meter import charge
 from assay.math.point import NeedsIntegers, Point, noise
 from assay.math.precise import Value
+from assay.math.rough import apart
 from assay.math.tree import Node, Num, Op, Sym, has, variables
 
 PRIME = 2**127 - 1
@@ -48,6 +49,8 @@ def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
     """Whether two expressions are equal; None where that is not decided."""
     if isinstance(a, Num) and isinstance(b, Num):
         return a.value == b.value
+    if units is PLAIN and apart(a, b):
+        return False
     free = variables(a), variables(b)
     exact = _modular(a, b)
     if exact is not None:
