@@ -3,9 +3,10 @@
 Exactly modulo a large prime where they are rational, and else by their values at fixed pseudo-random points, to a
 precision that grows until the difference is seen or has vanished.
 
-No conversion to a float decides anything. Of two rational expressions that agree modulo the prime 2^127 - 1 at a point
-nobody chose, the chance that they differ is below 10^-30. Of two others a difference that shrinks with the precision is
-taken for zero at 160 digits; a summand too small to be seen there asks for more digits, and then for none.
+A difference may be proven in floats, with bounds on their error; no conversion to a float makes two things equal. Of
+two rational expressions that agree modulo the prime 2^127 - 1 at a point nobody chose, the chance that they differ is
+below 10^-30. Of two others a difference that shrinks with the precision is taken for zero at 160 digits; a summand too
+small to be seen there asks for more digits, and then for none.
 """
 
 from __future__ import annotations

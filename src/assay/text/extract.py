@@ -44,17 +44,21 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
-    if ">" not in response and "K" not in response and response.isascii():
-        return response  # one character is found fast, also in a long response, and nearly all have none of a mark's
-    if len(response) <= _SHORT and "K" not in response and response.isascii() and not _MARK.search(response):
+    # one character is found fast, also in a long response: so each search for a mark stands behind one
+    plain = "K" not in response and response.isascii()
+    if plain and (">" not in response or (len(response) <= _SHORT and not _MARK.search(response))):
         return response
     text = without_reasoning(response)
     if ">" not in text or "<" not in text:
         return text
-    if len(text) > _SHORT and text.rfind("|>") < 0 and text.rfind("</s>") < 0 and text.rfind("<end_of_turn>") < 0:
+    if len(text) > _SHORT and not _may_stop(text):
         return text
     stop = _STOP.search(text)
     return text[: stop.start()] if stop else text
+
+
+def _may_stop(text: str) -> bool:
+    return ("|" in text and text.rfind("|>") >= 0) or text.rfind("</s>") >= 0 or text.rfind("<end_of_turn>") >= 0
 
 
 def without_reasoning(response: str) -> str:
@@ -160,7 +164,7 @@ def final_answer(response: str) -> FinalAnswer | None:
     """
     text = after_thinking(response)
     if ">" in text and "<" in text:
-        for tag in _ANSWER_TAGS:
+        for tag in _ANSWER_TAGS if text.rfind("nswer>") >= 0 else _ANSWER_TAGS[2:]:
             if text.rfind(tag) >= 0 and (found := _from_tags(text, tag[:-1])):
                 return found if not (after := _behind_denied(text, tag[:-1])) else _said(spoken_answer(text[after:]))
     box = _last_good_box(text)
