@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final, cast
 
+from assay.described import Described
 from assay.errors import RewardError, WrongOutput
 from assay.types import Outcome, RewardOutput
 
@@ -32,6 +33,8 @@ def as_output(value: Any, name: str) -> RewardOutput:
         return RewardOutput(_finite(float(value), name))
     if value is None:
         return RewardOutput(None, error=f"reward {name!r} abstained: it returned None")
+    if kind is Described:
+        return value  # by one of Assay's own rewards: whole, and nobody has looked at its metadata so far
     if isinstance(value, RewardOutput):  # a subclass: its own fields, as they stand
         fields = (value.reward, value.token_rewards, value.metadata, value.components, value.outcome, value.error)
         return as_output(RewardOutput(*fields), name)

@@ -3,9 +3,10 @@
 Exactly modulo a large prime where they are rational, and else by their values at fixed pseudo-random points, to a
 precision that grows until the difference is seen or has vanished.
 
-No conversion to a float decides anything. Of two rational expressions that agree modulo the prime 2^127 - 1 at a point
-nobody chose, the chance that they differ is below 10^-30. Of two others a difference that shrinks with the precision is
-taken for zero at 160 digits; a summand too small to be seen there asks for more digits, and then for none.
+A difference may be proven in floats, with bounds on their error; no conversion to a float makes two things equal. Of
+two rational expressions that agree modulo the prime 2^127 - 1 at a point nobody chose, the chance that they differ is
+below 10^-30. Of two others a difference that shrinks with the precision is taken for zero at 160 digits; a summand too
+small to be seen there asks for more digits, and then for none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from assay.math.limits import MOST_EXPONENT_BITS, MOST_STEPS, TooLarge, Unreadab
 from assay.math.meter import charge
 from assay.math.point import NeedsIntegers, Point, noise
 from assay.math.precise import Value
+from assay.math.rough import apart
 from assay.math.tree import Node, Num, Op, Sym, has, variables
 
 PRIME = 2**127 - 1
@@ -48,6 +50,8 @@ def equal(a: Node, b: Node, units: Units = PLAIN) -> bool | None:
     """Whether two expressions are equal; None where that is not decided."""
     if isinstance(a, Num) and isinstance(b, Num):
         return a.value == b.value
+    if units is PLAIN and apart(a, b):
+        return False
     free = variables(a), variables(b)
     exact = _modular(a, b)
     if exact is not None:

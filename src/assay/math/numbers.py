@@ -14,6 +14,8 @@ from assay.math.tree import Node, Num, Op, Sym
 def number(c: Cursor) -> Node:
     """An integer, a decimal, one with repeating digits, or one in another base."""
     text = c.take()
+    if c.t[c.i] not in _BEHIND:
+        return to_number(text)
     if c.peek() == "_" and "." not in text:
         return based(c, text)
     if c.peek() == "." and c.peek(1) in _REPEATED and "." not in text:
@@ -33,6 +35,8 @@ def number(c: Cursor) -> Node:
 
 _REPEATED = ("\\overline", "\\bar", "\\dot")
 _ORDINALS = ("th", "st", "nd", "rd")
+_BEHIND = frozenset({"_", ".", "^", "\\ldots", *_REPEATED, *_ORDINALS, *SCALES})
+"""What may belong to the digits before it."""
 
 
 def _ordinal(c: Cursor) -> None:

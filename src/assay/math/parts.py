@@ -19,7 +19,7 @@ _MOST = 12
 
 def parts(text: str) -> list[str]:
     """The parts without their labels; empty where there are no several parts, or none has a label."""
-    if len(text) > 600 or "\\begin" in text:
+    if len(text) > 600 or "\\begin" in text or not _parted(text):
         return []
     text = _MARKED.sub(";", text) if len(_MARKED.findall(text)) > 1 else text
     pieces = [p for p in map(str.strip, _SPLIT.split(_SPACES.sub(" ", text).strip().rstrip("."))) if p]
@@ -27,6 +27,11 @@ def parts(text: str) -> list[str]:
         return []
     bare = [_LABEL.sub("", _LETTER.sub("", p, count=1), count=1).strip() for p in pieces]
     return bare if all(bare) else []
+
+
+def _parted(text: str) -> bool:
+    """Whether there may be several parts at all."""
+    return "," in text or ";" in text or "and" in text or "\n" in text or text.count("(") > 1
 
 
 def same_parts(gold: str, answer: str, same: Callable[[str, str], bool]) -> bool:

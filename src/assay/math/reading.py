@@ -12,6 +12,7 @@ from assay.math.tree import Group, Node, Num, Op, Quantity, Sym
 from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
+_FRACTION = re.compile(r"(-?)(?:([0-9]{1,18})/([0-9]{1,18})|\\[dt]?frac\{([0-9]{1,18})\}\{([0-9]{1,18})\})")
 _LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
 
 
@@ -35,14 +36,14 @@ _NOTHING = re.compile(
 class Reading:
     """One answer as written, and what it is read as. The steps are taken when they are needed."""
 
-    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "integer", "text")
+    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "plain", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text = _SAYS_SO.sub("", text, count=1) if "nswer" in text else text
         self._tokens: Tokens | None = None
-        self.integer = Num(int(text)) if _INTEGER.fullmatch(text) else None
-        """The number, where nothing else is written."""
-        self._node: Node | None = self.integer
+        self.plain = Num(int(text)) if _INTEGER.fullmatch(text) else _fraction(text) if text[-1:] in _ENDS else None
+        """The integer or the fraction, where nothing else is written."""
+        self._node: Node | None = self.plain
         self._problem = ""
         self._letters: frozenset[str] | None = None
         self._words: str | None = None
@@ -142,6 +143,20 @@ class Reading:
 _SAYS_SO = re.compile(r"^\s*(?:\\text\{)?(?:the\s+)?(?:final\s+|correct\s+)?answer\s*(?:is\b|:)\s*:?\s*\}?", re.I)
 _FEW_LETTERS = re.compile(r"[a-z]{3,4}")
 _LOOSE = re.compile(r"e\^(-?\d+\s?[a-z])(?![a-z({^])")
+
+
+_ENDS = frozenset("}0123456789")
+
+
+def _fraction(text: str) -> Op | None:
+    """The tree of a plain fraction of two integers; None for anything else."""
+    written = _FRACTION.fullmatch(text)
+    if written is None:
+        return None
+    sign, *parts = written.groups()
+    top, bottom = (int(part) for part in parts if part)
+    fraction = Op("/", (Num(top), Num(bottom)))
+    return Op("neg", (fraction,)) if sign else fraction
 
 
 def _parsed(text: str, grouped: bool = True) -> Node | None:

@@ -114,24 +114,23 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def names(node: Node) -> frozenset[str]:
     """The names of the operations and symbols in it, found once."""
-    if isinstance(node, Num):
+    if type(node) is Num:
         return _NONE
-    if isinstance(node, Sym):
+    if type(node) is Sym:
         return frozenset((node.name,))
-    memo = node.memo if isinstance(node, Op) else None
+    memo = node.memo if type(node) is Op else None
     if memo is not None and "names" in memo:
         return cast("frozenset[str]", memo["names"])
     found: set[str] = set()
     stack: list[Node] = [node]
-    while stack:
-        n = stack.pop()
-        if isinstance(n, Op):
+    for n in stack:  # it grows meanwhile
+        if type(n) is Op:
             found.add("op " + n.op)
-            stack.extend(n.args)
-        elif isinstance(n, Sym):
+            stack += n.args
+        elif type(n) is Sym:
             found.add(n.name)
-        elif not isinstance(n, Num):
-            stack.extend(children(n))
+        elif type(n) is not Num:
+            stack += children(n)
     result = frozenset(found)
     if isinstance(node, Op):
         node.memo = node.memo or {}
@@ -149,9 +148,9 @@ def has(node: Node, ops: frozenset[str]) -> bool:
 
 def variables(node: Node) -> frozenset[str]:
     """The names of the free variables, found once."""
-    if isinstance(node, Num):
+    if type(node) is Num:
         return _NONE
-    memo = node.memo if isinstance(node, Op) else None
+    memo = node.memo if type(node) is Op else None
     if memo is not None and "variables" in memo:
         return cast("frozenset[str]", memo["variables"])
     found = frozenset([n for n in names(node) if n not in CONSTANTS and not n.startswith("op ")])

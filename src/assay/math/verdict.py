@@ -96,8 +96,8 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
 def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if not answer.text or not gold.text:
         return Decision(False, "nothing is written")
-    if gold.integer and answer.integer and gold.integer != answer.integer:
-        return _by_value(gold.integer, answer.integer, options)  # the most frequent of wrong answers
+    if gold.plain and answer.plain and gold.plain != answer.plain:
+        return _by_value(gold.plain, answer.plain, options)  # the most frequent of wrong answers
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")

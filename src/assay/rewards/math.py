@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import partial
 from typing import Any, cast
 
 from assay.contract import Contract
+from assay.described import described
 from assay.errors import ConfigError
 from assay.math.forms import unwrap
-from assay.math.grade import Grade, grade_answer, stated_answer
+from assay.math.grade import grade_answer, stated_answer
+from assay.math.prompt import Prompt
 from assay.math.reading import Reading
 from assay.math.relations import value_of
 from assay.math.scalars import number
@@ -107,51 +110,38 @@ class MathReward(RewardFunction):
             raise ConfigError(f"reward 'math' needs form 'any' or 'same'; found {self.form!r}.")
 
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
-        batch = _Batch(Options(self.tolerance, self.form, self.rounding), self.strict)
-        return [batch.score(t.response, t.ground_truth) for t in trajectories]
+        options, clock = Options(self.tolerance, self.form, self.rounding), time.perf_counter
+        prompts: dict[Any, Prompt] = {}
+        outputs: list[RewardOutput] = []
+        began = clock()
+        # First what all of them say, then what is to be said of it: what is done again at once is done faster.
+        answers = [final_answer(t.response) for t in trajectories]
+        share = ((then := clock()) - began) / max(1, len(answers))
+        for t, found in zip(trajectories, answers, strict=True):
+            truth = t.ground_truth
+            key = truth if isinstance(truth, str) else (repr(truth),)
+            prompt = prompts.get(key)
+            if prompt is None:  # a ground truth is read once
+                golds = gold_answers(truth)
+                prompt = prompts[key] = Prompt(golds, options, self.strict, _unreadable(golds))
+            output = _scored(found, prompt)
+            now = clock()
+            output.seconds, then = share + now - then, now
+            outputs.append(output)
+        return outputs
 
 
-class _Batch:
-    """One call: the ground truth is read once a prompt, and equal answers are judged once."""
-
-    __slots__ = ("golds", "judged", "options", "strict")
-
-    def __init__(self, options: Options, strict: bool) -> None:
-        self.options = options
-        self.strict = strict
-        self.golds: dict[Any, tuple[tuple[str, ...], str]] = {}
-        self.judged: dict[Any, tuple[float | None, str, dict[str, Any]]] = {}
-
-    def score(self, response: str, truth: Any) -> RewardOutput:
-        started = time.perf_counter()
-        key: Any = truth if isinstance(truth, str) else repr(truth)
-        known = self.golds.get(key)
-        if known is None:
-            golds = gold_answers(truth)
-            known = self.golds[key] = (golds, _unreadable(golds))
-        golds, problem = known
-        found = final_answer(response)
-        case = (key, found.text, found.how, found.rivals) if found is not None else (key, None)
-        judged = self.judged.get(case)
-        if judged is None:
-            judged = self.judged[case] = self._judge(found, golds, problem)
-        reward, error, metadata = judged
-        seconds = time.perf_counter() - started
-        return RewardOutput(reward, metadata=dict(metadata), error=error, seconds=seconds)
-
-    def _judge(
-        self, found: FinalAnswer | None, golds: tuple[str, ...], problem: str
-    ) -> tuple[float | None, str, dict[str, Any]]:
-        if not golds:
-            return None, _abstained(problem), {"extracted": found.text if found else None}
-        if found is None:
-            grade = Grade(False, None, None, "no answer", "no final answer is stated")
-        else:
-            grade = grade_answer(found, golds, self.options, self.strict)
-        metadata = _describe(grade, golds)
-        if problem and not grade.correct:
-            return None, _abstained(problem), metadata
-        return float(grade.correct), "", metadata
+def _scored(found: FinalAnswer | None, prompt: Prompt) -> RewardOutput:
+    if not prompt.golds:
+        return RewardOutput(
+            None, metadata={"extracted": found.text if found else None}, error=_abstained(prompt.problem)
+        )
+    judged = prompt.judge(found)
+    if prompt.problem and not judged.grade.correct:
+        output = RewardOutput(None, error=_abstained(prompt.problem))
+    else:
+        output = RewardOutput(1.0 if judged.grade.correct else 0.0)
+    return described(output, partial(judged.describe, found))
 
 
 def _abstained(problem: str) -> str:
@@ -159,20 +149,6 @@ def _abstained(problem: str) -> str:
 
 
 _SHOWN = 200
-
-
-def _describe(grade: Grade, golds: Sequence[str]) -> dict[str, Any]:
-    verdict = grade.verdict
-    gold = read_gold(golds[0]) if verdict is None else verdict.gold
-    return {
-        "extracted": grade.found.text[:_SHOWN] if grade.found else None,
-        "how": grade.found.how if grade.found else None,
-        "canonical": None if verdict is None else verdict.answer.canonical,
-        "gold": gold.text[:_SHOWN],
-        "gold_canonical": gold.canonical,
-        "rule": grade.rule,
-        "reason": grade.reason,
-    }
 
 
 # -- how near --------------------------------------------------------------------------------------------------------

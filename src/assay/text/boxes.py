@@ -10,6 +10,10 @@ MOST_BOXES = 32
 LONGEST = 20_000
 """A statement longer than this is not one."""
 _BRACE = re.compile(r"\\.|[{}]", re.S)
+_FLAT = r"[^{}\\]*+(?:\\[^{}\\][^{}\\]*+)*+"
+_NESTED = rf"{_FLAT}(?:\{{{_FLAT}\}}{_FLAT})*+"
+_PLAIN_BOX = re.compile(rf"\\(?:boxed|fbox)[ \t\n]*\{{({_FLAT}(?:\{{{_NESTED}\}}{_FLAT})*+)\}}")
+"""A box with up to two levels of braces in it, none of them escaped: nearly every one."""
 _UNBRACED = re.compile(r"[A-Za-z0-9.]+")
 _ESCAPED = re.compile(r"\\[{}]")
 
@@ -63,8 +67,9 @@ def last_boxed(text: str, before: int | None = None) -> Span | None:
         start = max(start, text.rfind("\\fbox", max(start, 0), limit))
         if start < 0:
             return None
-        span = _box_at(text, start)
-        if span is not None and span.inner.strip():
+        plain = _PLAIN_BOX.match(text, start, start + LONGEST)
+        span = Span(start, plain.end(), plain[1]) if plain else _box_at(text, start)
+        if span is not None and span.inner and not span.inner.isspace():
             return span
         limit = start
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _OPEN = r"[\s$\\(\[*:=\"'`]*"
 _DENIED_BEFORE = re.compile(
@@ -36,13 +37,24 @@ _SENTENCE = re.compile(r"[.!?](?=\s)|\n|;|,\s*but\b")
 
 def doubted(text: str, start: int, lead: str) -> bool:
     """Whether the sentence in which a statement begins at `start` says it with a doubt, or as what would be."""
-    before = text[start - 160 if start > 160 else 0 : start]
+    before = text[_last_stop(text, start - 160 if start > 160 else 0, start) : start]
+    return len(before) > 3 and _doubted_before(before, "would" in lead)
+
+
+@lru_cache(maxsize=4096)
+def _doubted_before(before: str, would: bool) -> bool:
+    if not _maybe_doubted(before.lower()) and not would:
+        return False
     sentence = _SENTENCE.split(before)[-1]
     if len(sentence) < 4:
         return False
-    return (_maybe_doubted(sentence.lower()) and bool(_DOUBTED.search(sentence))) or (
-        "would" in lead and bool(_CONDITION.search(sentence))
-    )
+    return bool(_DOUBTED.search(sentence)) or (would and bool(_CONDITION.search(sentence)))
+
+
+def _last_stop(text: str, start: int, end: int) -> int:
+    """Behind the last full stop between two places, so that little is left to be looked at; that of `e.g.` is none."""
+    stop = text.rfind(". ", start, end)
+    return stop + 1 if stop > 0 and text[stop - 1] != "g" else start
 
 
 def _maybe_doubted(s: str) -> bool:
@@ -62,7 +74,7 @@ def _maybe_doubted(s: str) -> bool:
         or "mist" in s
         or "naiv" in s
         or "fals" in s
-        or "doub" in s
+        or "doubt" in s
         or not s.isascii()
     )
 
@@ -78,17 +90,19 @@ _DENIED_AFTER = re.compile(
 
 def denied(text: str, start: int, end: int) -> bool:
     """Whether what stands at `text[start:end]` is denied or only supposed by the words around it."""
+    if _denied_before(text[_last_stop(text, start - 110 if start > 110 else 0, start) : start]):
+        return True
+    return len(text) > end + 4 and bool(_DENIED_AFTER.match(text, end, end + 40))
+
+
+@lru_cache(maxsize=4096)  # sentences lead to their answers in the same few words
+def _denied_before(before: str) -> bool:
     # Almost no answer is, so the expressions are tried only where a part of one of their words is near.
-    before = text[start - 110 if start > 110 else 0 : start].lower()
+    before = before.lower()
     near = before[-44:]
     if _maybe_denied(near) and _DENIED_BEFORE.search(near):
         return True
-    if (_maybe_hedged(near) or _maybe_supposed(before)) and (
-        _SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before)
-    ):
-        return True
-    after = text[end : end + 40]
-    return len(after) > 4 and bool(_DENIED_AFTER.match(after))
+    return _maybe_supposed(before, near) and bool(_SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before))
 
 
 def _maybe_denied(s: str) -> bool:
@@ -113,18 +127,21 @@ def _maybe_denied(s: str) -> bool:
     )
 
 
-def _maybe_hedged(s: str) -> bool:
+def _maybe_supposed(s: str, near: str) -> bool:
+    # if; suppose; assume; imagine; unless; pretend
+    # near it: maybe, may be; perhaps; possibly; might, could, would be; for example, e.g.
     return (
-        "aybe" in s
-        or "rhap" in s
-        or "ossib" in s
-        or "ght be" in s
-        or "uld " in s
-        or "ay be" in s
-        or "xamp" in s
-        or "e.g" in s
+        "if " in s
+        or "uppos" in s
+        or "ssum" in s
+        or "magin" in s
+        or "unles" in s
+        or "reten" in s
+        or "may" in near
+        or "rhap" in near
+        or "ossib" in near
+        or "ght be" in near
+        or "uld " in near
+        or "xamp" in near
+        or "e.g" in near
     )
-
-
-def _maybe_supposed(s: str) -> bool:
-    return "if " in s or "uppos" in s or "ssum" in s or "magin" in s or "unles" in s or "reten" in s

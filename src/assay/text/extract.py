@@ -13,6 +13,7 @@ by side so that the caller can refuse a hedge.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.text.boxes import MOST_BOXES, Span, boxed, last_boxed
@@ -43,42 +44,63 @@ _STOP = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|eos)
 
 def after_thinking(response: str) -> str:
     """What is said outside the reasoning: after the last `</think>`, and before an unclosed `<think>`."""
+    # one character is found fast, also in a long response: so each search for a mark stands behind one
+    plain = "K" not in response and response.isascii()
+    if plain and (">" not in response or (len(response) <= _SHORT and not _MARK.search(response))):
+        return response
     text = without_reasoning(response)
-    if ">" not in text:
+    if ">" not in text or "<" not in text:
         return text
-    if ("|" in text and text.rfind("|>") >= 0) or text.rfind("</s>") >= 0 or text.rfind("<end_of_turn>") >= 0:
-        stop = _STOP.search(text)
-        if stop:
-            text = text[: stop.start()]
-    return text
+    if len(text) > _SHORT and not _may_stop(text):
+        return text
+    stop = _STOP.search(text)
+    return text[: stop.start()] if stop else text
+
+
+def _may_stop(text: str) -> bool:
+    return ("|" in text and text.rfind("|>") >= 0) or text.rfind("</s>") >= 0 or text.rfind("<end_of_turn>") >= 0
 
 
 def without_reasoning(response: str) -> str:
     """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
-    # one character is found fast, also in a long response: so each search for a mark stands behind one
     if "K" in response and ("[THINK]" in response[:64] or response.rfind("[/THINK]") >= 0):
         response = _after_marks(response, "[THINK]", "[/THINK]")
     if not response.isascii() and response.rfind("think▷") >= 0:
         response = _after_marks(response, "◁think▷", "◁/think▷")
-    if ">" not in response:
+    if ">" not in response or "<" not in response:
         return response
     if "|" in response and response.rfind("channel|>") >= 0:
         response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
-    text = response
-    for tag, ending in _ENDINGS:
-        if text.rfind(ending) >= 0:
-            text = _outside(text, tag)
-    return text
+    found = _thinking_in(response)
+    if found:
+        for tag in THINKING:
+            if tag in found:
+                response = _after_marks(response, f"<{tag}>", f"</{tag}>")
+    return response
 
 
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad")
 """The tags that hold what is thought and not said."""
-_ENDINGS = tuple((tag, f"{tag}>") for tag in THINKING)
-"""What the opening and the closing tag end on: the longer it is, the faster it is found to be absent."""
+_THINKING = re.compile(f"</?({'|'.join(THINKING)})>")
+_MARK = re.compile(rf"<(?:/?(?:{'|'.join(THINKING)})>|\||/s>|end_of_turn>)")
+"""Whatever begins or ends what is not said."""
+_SHORT = 4_000
+"""A text up to this length is searched by regular expression: the fastest way, unless every character is a `<`."""
+_FEW = 32
 
 
-def _outside(text: str, tag: str) -> str:
-    return _after_marks(text, f"<{tag}>", f"</{tag}>")
+def _thinking_in(text: str) -> Sequence[str]:
+    """The tags of thinking that stand in a text; of a long one with many a `<`, those whose name does."""
+    if len(text) <= _SHORT:
+        return _THINKING.findall(text)
+    found, at = list[str](), len(text)
+    for _ in range(_FEW):
+        at = text.rfind("<", 0, at)
+        if at < 0:
+            return found
+        if mark := _THINKING.match(text, at):
+            found.append(mark[1])
+    return [tag for tag in THINKING if text.rfind(tag) >= 0]
 
 
 def _after_marks(text: str, opening: str, ending: str) -> str:
@@ -141,8 +163,8 @@ def final_answer(response: str) -> FinalAnswer | None:
     ('8',)
     """
     text = after_thinking(response)
-    if ">" in text:
-        for tag in _ANSWER_TAGS:
+    if ">" in text and "<" in text:
+        for tag in _ANSWER_TAGS if text.rfind("nswer>") >= 0 else _ANSWER_TAGS[2:]:
             if text.rfind(tag) >= 0 and (found := _from_tags(text, tag[:-1])):
                 return found if not (after := _behind_denied(text, tag[:-1])) else _said(spoken_answer(text[after:]))
     box = _last_good_box(text)
@@ -171,13 +193,14 @@ def _boxed(text: str, box: Span) -> FinalAnswer:
         joined, rivals = _joined(text, box)
         if rivals:
             return FinalAnswer(joined, "boxed", rivals)
-    return FinalAnswer(_with_unit(text, box), "boxed", _said_before(text, start))
+    said = box.inner if "%" not in text[box.end : box.end + 3] else _with_unit(text, box)
+    if not _DIGIT.search(text, start - 16 if start > 16 else 0, start):
+        return FinalAnswer(said, "boxed")
+    return FinalAnswer(said, "boxed", _said_before(text, start))
 
 
 def _said_before(text: str, start: int) -> tuple[str, ...]:
     """An answer that is stated in words right before a box: `The answer is 8. \\boxed{7}`."""
-    if not _DIGIT.search(text, start - 16 if start > 16 else 0, start):
-        return ()
     before = text[start - 120 if start > 120 else 0 : start]
     if before.rstrip(" \n$\\([").endswith(("=", "≈", "approx")):
         return ()  # `the answer is 1/2 = \\boxed{0.5}` is one statement
@@ -203,8 +226,8 @@ _VALUE_MARK = re.compile(r"[\d$\\]")
 
 def _with_unit(text: str, box: Span) -> str:
     """The box, with a per cent sign that stands just behind it."""
-    after = text[box.end : box.end + 3]
-    return box.inner + "\\%" if "%" in after and after.lstrip().startswith(("\\%", "%")) else box.inner
+    after = text[box.end : box.end + 3].lstrip()
+    return box.inner + "\\%" if after.startswith(("\\%", "%")) else box.inner
 
 
 def _last_good_box(text: str) -> Span | None:
@@ -231,7 +254,7 @@ def _from_tags(text: str, name: str) -> FinalAnswer | None:
     inner = text[start + len(opening) : end if end >= 0 else len(text)].strip()
     if not inner or (end < 0 and len(inner) > _LONGEST_UNCLOSED):
         return None
-    earlier_end = text.rfind(ending, 0, start)
+    earlier_end = text.rfind(ending, 0, start) if text.find("<", 0, start) >= 0 else -1
     earlier = text.rfind(opening, 0, earlier_end) if earlier_end >= 0 else -1
     rivals = (text[earlier + len(opening) : earlier_end].strip(),) if earlier >= 0 else ()
     if "\\boxed" in inner:

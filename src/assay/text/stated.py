@@ -23,40 +23,44 @@ _LEAD = re.compile(
     re.I,
 )
 _KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_LONGEST_KEY = max(map(len, _KEYS))
 _AT_THE_START = ("A:", "Ans", "ans")
 _OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, " ans ": 1}
 _FOREIGN = re.compile(f"(?i){_ANSWER_ABROAD}")
 
 
-def _abroad(tail: str) -> bool:
-    """Whether the word for an answer may be there in another language: one with accents, or one of those without."""
-    return (
-        not tail.isascii()
-        or "espuesta" in tail
-        or "ntwort" in tail
-        or "sposta" in tail
-        or "evap" in tail
-        or "awaban" in tail
-    )
+def _abroad(text: str) -> bool:
+    """Whether one of the words for an answer that have no accent may be there."""
+    return "espuesta" in text or "ntwort" in text or "sposta" in text or "evap" in text or "awaban" in text
 
 
 def _leads(tail: str) -> Iterator[re.Match[str]]:
     """Where a statement such as `the answer is` begins, from the last one back."""
-    places = [(place, key) for key in _KEYS if (place := tail.rfind(key)) >= 0]
-    if _abroad(tail):
-        places += [(m.start(), "") for m in _FOREIGN.finditer(tail)]
-    if tail.startswith(_AT_THE_START):
+    # From the last `answer` on first: little stands there, and mostly nothing before it is ever asked for.
+    last, tries = max(tail.rfind("nswer"), 0), _MOST_LEADS
+    for start, end in ((last, len(tail)), (0, last)):
+        places = _places(tail, start, end)
+        while places and tries:
+            tries -= 1
+            places.sort()
+            place, key = places.pop()
+            m = _LEAD.match(tail, max(0, place + _OFFSET.get(key, 0)))
+            if m:
+                yield m
+            if key and (earlier := tail.rfind(key, start, place)) >= 0:
+                places.append((earlier, key))
+
+
+def _places(tail: str, start: int, end: int) -> list[tuple[int, str]]:
+    """The last place at which each key begins between two places, and each at which a word of another language does."""
+    part = tail[start : end + _LONGEST_KEY - 1]
+    keys = [key for key in _KEYS if key in part]
+    places = [(place, key) for key in keys if (place := tail.rfind(key, start, end + len(key) - 1)) >= 0]
+    if not part.isascii() or _abroad(part):
+        places += [(m.start(), "") for m in _FOREIGN.finditer(tail, start, end)]
+    if not start and tail.startswith(_AT_THE_START):
         places.append((0, ""))
-    for _ in range(_MOST_LEADS):
-        if not places:
-            return
-        places.sort()
-        place, key = places.pop()
-        m = _LEAD.match(tail, max(0, place + _OFFSET.get(key, 0)))
-        if m:
-            yield m
-        if key and (earlier := tail.rfind(key, 0, place)) >= 0:
-            places.append((earlier, key))
+    return places
 
 
 _MOST_LEADS = 24
@@ -94,17 +98,12 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
         i += 1
     bullet = _BULLET.match(text, i) if "\n" in text[lead.end() - 1 : i] else None
     i = bullet.end() if bullet else i
-    filler = _FILLER.match(text, i)
-    while filler and filler.end() > i:
+    while text[i : i + 1].isalpha() and (filler := _FILLER.match(text, i)):
         i = filler.end()
-        filler = _FILLER.match(text, i)
     rest = text[i : i + 1200]
-    fence = FENCE.match(rest)
-    if fence:
-        inner = next(g for g in fence.groups() if g is not None)
-        tail = rest[fence.end() :]
-        if not _GOES_ON.match(tail):
-            return Span(lead.start(), i + fence.end(), inner, how)
+    fence = FENCE.match(rest) if rest.startswith(("$", "\\", "*")) else None
+    if fence and not _GOES_ON.match(rest, fence.end()):
+        return Span(lead.start(), i + fence.end(), fence[fence.lastindex or 0], how)
     end = _SENTENCE_END.search(rest)
     if end and end.group() in ("?", "？"):
         return None  # a question states nothing
