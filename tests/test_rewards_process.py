@@ -19,7 +19,7 @@ from llm.server import Fault, JudgeServer
 import assay
 from assay.errors import ConfigError, InfraError
 from assay.rewards.process import ProcessRewardModel, combine
-from assay.rewards.served import ServedRewardModel
+from assay.rewards.served import _PATHS, ServedRewardModel
 from assay.tokens import lower
 from assay.types import Outcome, Tokens, Trajectory
 
@@ -145,6 +145,12 @@ def test_labels_of_a_language_model(tmp_path):
     right, wrong = tokenizer.convert_tokens_to_ids(["+", "-"])
     wanted = [float(torch.softmax(logits[k, [wrong, right]], 0)[1]) for k in encoded.positions]
     assert out.metadata["steps"] == pytest.approx(wanted, abs=1e-4)
+    whole = [Trajectory("Why tea?", "Because of tea.\n\nSo it is."), Trajectory("Why?", "Tea.\n\n- bees\n\n- rice")]
+    together = model.compute_rewards(whole)
+    assert together[0].metadata["steps"] == pytest.approx(wanted, abs=1e-4)
+    assert together[1].metadata["steps"] == pytest.approx(
+        model.compute_rewards(whole[1:])[0].metadata["steps"], abs=1e-4
+    )
     with pytest.raises(InfraError, match="must be one each"):
         ProcessRewardModel(path, "no such token", kind="labels", device="cpu")._reader()
 
@@ -170,20 +176,25 @@ def classify(path, request, n, obeys=True):
         return {"rewards": [raw(q) for q in request["query"]]}
     if "text" in request:
         return Fault("raw", 200, {}, json.dumps([{"embedding": [raw(t)]} for t in request["text"]]))
+    assert not {"normalize", "activation"} & set(request)  # names of older servers: refused, or ignored
     squash = request.get("use_activation", True) or not obeys
     scores = [1 / (1 + math.exp(-raw(t))) if squash else raw(t) for t in request["input"]]
-    return {"data": [{"index": i, "probs": [s]} for i, s in reversed(list(enumerate(scores)))]}
+    rows = [{"index": i, "probs": [s]} for i, s in enumerate(scores)]
+    if path == "/pooling":  # a score for the text, or one for each token
+        rows = [{"index": i, "object": "pooling", "data": [s] if i % 2 else [[0.1], [s]]} for i, s in enumerate(scores)]
+    return {"data": rows[::-1]}
 
 
 ROWS = [Trajectory("Why? ", "Because." + "x" * i) for i in range(150)]
 
 
-@pytest.mark.parametrize("kind", ["vllm", "sglang", "openrlhf"])
+@pytest.mark.parametrize("kind", ["vllm", "vllm_pooling", "sglang", "openrlhf"])
 def test_a_served_model_gives_its_raw_scores_in_order(kind):
     with JudgeServer(classify) as server:
         outputs = assay.score(ServedRewardModel(server.url, kind, api_key="sk-1"), ROWS)
         assert [out.reward for out in outputs] == pytest.approx([raw(t.prompt + t.response) for t in ROWS])
-        assert len(server.requests) == (5 if kind == "vllm" else 3)
+        assert len(server.requests) == (5 if kind.startswith("vllm") else 3)
+        assert {path for path, *_ in server.requests} == {_PATHS[kind]}
 
 
 def test_a_server_that_squashes_is_found_out():
@@ -208,6 +219,24 @@ def test_a_reply_that_lacks_a_score_is_asked_for_again_and_then_said():
     with JudgeServer(lambda *_: {"data": []}) as server:
         model = ServedRewardModel(server.url, check_activation=False, retries=1)
         assert {out.outcome for out in assay.score(model, ROWS[:2])} == {Outcome.INFRA_ERROR}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": [{"index": 0, "probs": [1.0]}, {"index": 0, "probs": [2.0]}]},
+        {"data": [{"index": "first", "probs": [1.0]}, {"index": 1, "probs": [2.0]}]},
+        {"data": [{"index": 0, "probs": ["good"]}, {"index": 1, "probs": [2.0]}]},
+        {"data": [{"index": 0, "probs": 1.0}, {"index": 1, "probs": None}]},
+        {"data": [{"index": [0], "probs": [1.0]}, {"index": 1, "probs": [2.0]}]},
+        {"data": "none"},
+    ],
+)
+def test_a_reply_of_another_shape_is_no_score(body):
+    with JudgeServer(lambda *_: body) as server:
+        outputs = assay.score(ServedRewardModel(server.url, check_activation=False, retries=1), ROWS[:2])
+    assert {out.outcome for out in outputs} == {Outcome.INFRA_ERROR}
+    assert all(out.reward is None for out in outputs)
 
 
 def test_the_models_own_template_is_used_and_control_tokens_are_text(tmp_path):

@@ -57,6 +57,9 @@ class ProcessRewardModel(RewardFunction):
             raise ConfigError(f"needed aggregate as 'min', 'mean', 'product' or 'last'; found {self.aggregate!r}.")
         if self.kind not in ("token", "labels"):
             raise ConfigError(f"needed kind as 'token' or 'labels'; found {self.kind!r}.")
+        if min(self.max_length, self.tokens_per_batch) < 0:
+            raise ConfigError("needed max_length and tokens_per_batch of at least 0; 0 is what suits the model.")
+        self._spec = Spec(self.model_path, "token" if self.kind == "token" else "causal", self.device, self.dtype)
         self.contract = dataclasses.replace(type(self).contract, version=weights_on_disk(self.model_path))
         self._ready: _Reader | None = None
         self._loading = threading.Lock()
@@ -87,8 +90,7 @@ class ProcessRewardModel(RewardFunction):
     def _reader(self) -> _Reader:
         with self._loading:
             if self._ready is None:
-                head = "token" if self.kind == "token" else "causal"
-                local = load(Spec(self.model_path, head, self.device, self.dtype))
+                local = load(self._spec)
                 encoder = Encoder(local, self.max_length)
                 self._ready = _Reader(encoder, Batcher(local, self.tokens_per_batch), self._ids(encoder))
             return self._ready
