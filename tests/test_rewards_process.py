@@ -131,6 +131,37 @@ def test_bounded_on_any_input(prm, response):
     assert 0.0 <= out.reward <= 1.0
 
 
+def test_a_row_that_cannot_be_read_does_not_cost_the_others(prm):
+    model = ProcessRewardModel(prm, STEP, device="cpu")
+    local = model._reader().encoder.local
+    local.rows_of_embedding = local.tokenizer.convert_tokens_to_ids("Q")  # as if the embedding ended before it
+    bad, good = assay.score(model, ["1+1=Q", "1+1=2"])
+    assert (bad.outcome, good.outcome) == (Outcome.INFRA_ERROR, Outcome.SCORED)
+    assert "they do not belong together" in bad.error
+
+
+def test_a_step_without_room_is_said(prm):
+    out = assay.score(ProcessRewardModel(prm, STEP, device="cpu"), ["5" * 20_000])[0]
+    assert out.metadata["why"] == "its first step is longer than the model can read"
+
+
+def test_a_head_with_a_bias_is_read_whole(tmp_path):
+    import torch
+    from transformers import PhiConfig, PhiForCausalLM
+
+    tokenizer = models.make_tokenizer(["Tea is good.", "Why tea? + - #"], 400)
+    plain = PhiForCausalLM(PhiConfig(vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64,
+        num_hidden_layers=1, num_attention_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=0)).eval()  # fmt: skip
+    right = tokenizer.convert_tokens_to_ids("+")
+    torch.nn.init.zeros_(plain.lm_head.weight)
+    with torch.no_grad():
+        plain.lm_head.bias[right] = 3.0
+    plain.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    out = assay.score(ProcessRewardModel(str(tmp_path), "#", kind="labels", device="cpu"), ["Tea.\n\nGood."])[0]
+    assert out.metadata["steps"] == pytest.approx([1 / (1 + math.exp(-3))] * 2, abs=1e-4)
+
+
 def test_labels_of_a_language_model(tmp_path):
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

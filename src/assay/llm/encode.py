@@ -66,7 +66,7 @@ class Encoder:
             tail = self.limit - keep
             encoded = Encoded(encoded.ids[:keep] + encoded.ids[-tail:], encoded.types[:keep] + encoded.types[-tail:])
         encoded.cut = length - len(encoded)
-        self._check(encoded)
+        self.check(encoded)
         return encoded
 
     def prompt_ids(self, trajectory: Trajectory) -> list[int]:
@@ -125,7 +125,8 @@ class Encoder:
             left -= len(ids)
         return left <= excess
 
-    def _check(self, encoded: Encoded) -> None:
+    def check(self, encoded: Encoded) -> None:
+        """Refuse ids that the model has no embedding for: on a GPU they end the process."""
         rows = self.local.rows_of_embedding
         if not encoded.ids or max(encoded.ids) >= rows:
             found = max(encoded.ids, default="none")

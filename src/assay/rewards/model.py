@@ -72,9 +72,16 @@ class RewardModel(RewardFunction):
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         """Score a batch, in order."""
         encoder, batcher, index = self._model()
-        inputs = [encoder.encode(trajectory) for trajectory in trajectories]
-        logits = batcher.scores(inputs, [trajectory.group_id for trajectory in trajectories])
-        return [self._output(row[index], one) for row, one in zip(logits, inputs, strict=True)]
+        inputs: dict[int, Encoded] = {}
+        outputs: dict[int, RewardOutput] = {}
+        for i, trajectory in enumerate(trajectories):
+            try:
+                inputs[i] = encoder.encode(trajectory)
+            except InfraError as error:  # of this row's text: the others are not to pay for it
+                outputs[i] = RewardOutput.failed(Outcome.INFRA_ERROR, str(error))
+        logits = batcher.scores(list(inputs.values()), [trajectories[i].group_id for i in inputs])
+        outputs |= {i: self._output(row[index], one) for (i, one), row in zip(inputs.items(), logits, strict=True)}
+        return [outputs[i] for i in range(len(trajectories))]
 
     def _output(self, score: float, one: Encoded) -> RewardOutput:
         record: dict[str, Any] = {"score": score, "tokens": len(one)}
