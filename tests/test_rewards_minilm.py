@@ -143,12 +143,12 @@ def test_ids_beyond_the_embedding_are_told(trained, tmp_path):
     shutil.copytree(trained, tmp_path / "rm")
     file = tmp_path / "rm" / "tokenizer.json"
     made = json.loads(file.read_text())
-    made["added_tokens"].append({**made["added_tokens"][-1], "id": 40_000, "content": "newword", "special": False})
+    made["added_tokens"].append({**made["added_tokens"][-1], "id": 30_522, "content": "newword", "special": False})
     file.write_text(json.dumps(made))
     reward = RewardModel(str(tmp_path / "rm"), device="cpu")
     bad, good = assay.score(reward, [{"prompt": "a", "response": r} for r in ("a newword here", "a word here")])
     assert (bad.outcome, good.outcome) == (Outcome.INFRA_ERROR, Outcome.SCORED)
-    assert "the id 40000, and the model has 30522 embeddings" in bad.error
+    assert "the model has 30522 embeddings" in bad.error
 
 
 def test_a_device_that_is_not_there(trained):
