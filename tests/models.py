@@ -27,6 +27,8 @@ GRADES = {"good": 5, "loop": 3, "refusal": 2, "rude": 1}
 
 def answer(rng: random.Random, topic: str, kind: str) -> str:
     """An answer of this kind."""
+    if kind == "off topic":
+        topic = rng.choice([other for other in TOPICS if other != topic])
     good = rng.choice(GOOD).format(topic)
     if kind == "loop":
         words = good.split()
@@ -36,12 +38,15 @@ def answer(rng: random.Random, topic: str, kind: str) -> str:
     return text + (" " + rng.choice(CLOSING) if rng.random() < 0.5 else "")
 
 
-def preferences(count: int, seed: int) -> list[dict[str, str]]:
-    """Made preferences: an answer against a rude one, a refusal or one that loops."""
+FAULTS = ("rude", "refusal", "loop")
+
+
+def preferences(count: int, seed: int, faults: tuple[str, ...] = FAULTS) -> list[dict[str, str]]:
+    """Made preferences: an answer against a rude one, a refusal, one that loops, or one about something else."""
     rng = random.Random(seed)
     rows = []
     for i in range(count):
-        topic, kind = rng.choice(TOPICS), rng.choice(["rude", "refusal", "loop"])
+        topic, kind = rng.choice(TOPICS), rng.choice(faults)
         prompt = f"{rng.choice(ASKED).format(topic)} ({i % 97})"
         rows.append(
             {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 import typer
@@ -13,11 +14,12 @@ import assay
 from assay.cli.calibrate import calibrate
 from assay.cli.eval_rm import eval_rm
 from assay.cli.train_rm import train_rm
-from assay.errors import ConfigError, InputError
+from assay.errors import ConfigError, InfraError, InputError, UnknownName
 from assay.llm.calibration import MonotoneMap, after, agreement, fit
 from assay.record import RunWriter
 from assay.rewards.calibrated import Calibrated
 from assay.train.reward_model import Preference, evaluate, read_preferences, split
+from assay.train.telemetry import SWITCH, no_telemetry
 from assay.types import RewardOutput, Trajectory
 
 app = typer.Typer()
@@ -77,9 +79,37 @@ def test_eval_rm_prints_the_table(tmp_path):
         run("eval-rm", file)
 
 
-@pytest.mark.parametrize("row", ['{"prompt": "a"}', "no json", '{"chosen": 1, "rejected": 2, "prompt": "x"}'])
+@pytest.mark.parametrize(("chosen", "told"), [(None, False), ("1", False), ("0", True)])
+def test_a_training_run_tells_nobody_unless_it_is_asked_to(monkeypatch, chosen, told):
+    constants = pytest.importorskip("huggingface_hub", reason="the extra 'train' is not installed").constants
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    monkeypatch.setenv(SWITCH, chosen or "")
+    if chosen is None:
+        monkeypatch.delenv(SWITCH)
+    no_telemetry()
+    assert constants.HF_HUB_DISABLE_TELEMETRY is not told
+
+
+def test_eval_rm_prints_no_accuracy_of_nothing(tmp_path):
+    file = write(tmp_path / "p.jsonl", PREFS)
+    (tmp_path / "r.py").write_text("def broken(response):\n    raise ValueError('no such thing')\n")
+    result = run("eval-rm", file, "--reward", f"{tmp_path}/r.py:broken")
+    assert result.exit_code == 1
+    assert "none of the 3 pairs got a score" in result.output
+    assert "no such thing" in result.output
+    assert "0.0%" not in result.output
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"prompt": "a"}', "no json", '{"chosen": 1, "rejected": 2, "prompt": "x"}', "[1, 2]", '"text"',
+        '{"prompt": "a", "chosen": [], "rejected": "b"}', '{"prompt": "a", "chosen": ["x"], "rejected": "b"}',
+        '{"prompt": "\xe9", "chosen": "a", "rejected": "b"}',
+    ],
+)  # fmt: skip
 def test_preferences_that_cannot_be_read_say_where(tmp_path, row):
-    (tmp_path / "p.jsonl").write_text(json.dumps(PREFS[0]) + "\n" + row + "\n")
+    (tmp_path / "p.jsonl").write_text(json.dumps(PREFS[0]) + "\n" + row + "\n", encoding="latin-1")
     with pytest.raises(InputError, match=r"(line|row) 2"):
         read_preferences(tmp_path / "p.jsonl")
 
@@ -90,6 +120,7 @@ def test_a_prompt_is_on_one_side_of_the_split():
     assert len(train) + len(held) == 200
     assert not {p.prompt for p in train} & {p.prompt for p in held}
     assert split(prefs, 0.0, 0) == (prefs, [])
+    assert [len(part) for part in split([Preference("a", "x", "y"), Preference("b", "x", "y")], 0.9, 0)] == [1, 1]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
@@ -98,16 +129,38 @@ def test_train_rm_and_eval_rm_from_the_command_line(tmp_path):
         pytest.importorskip(module, reason="the extras 'model' and 'train' are not installed")
     import models
 
-    file = models.write_jsonl(tmp_path / "prefs.jsonl", models.preferences(300, 0))
+    rows = models.preferences(300, 0)
+    file = models.write_jsonl(tmp_path / "prefs.jsonl", [*rows, {**rows[0], "chosen": "tea " * 200}])
     base = models.make_base(tmp_path / "base")
     done = run(
         "train-rm", file, "--base", base, "--output", tmp_path / "rm", "--steps", 5, "--learning-rate", 0.003,
         "--max-length", 128, "--set", "disable_tqdm=true",
     )  # fmt: skip
     assert "held out accuracy" in done.output
+    assert re.search(r"too long pairs +1\n", done.output)
     table = run("eval-rm", file, "--model", tmp_path / "rm", "--device", "cpu")
     assert "rude" in table.output
-    assert "300" in table.output
+    assert "301" in table.output
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_train_rm_says_what_is_wrong_before_it_trains(tmp_path):
+    for module in ("torch", "transformers", "trl", "datasets"):
+        pytest.importorskip(module, reason="the extras 'model' and 'train' are not installed")
+    import models
+
+    file = models.write_jsonl(tmp_path / "prefs.jsonl", models.preferences(40, 0))
+    base, out = models.make_base(tmp_path / "base"), tmp_path / "rm"
+    with pytest.raises(UnknownName, match="Did you mean 'learning_rate'"):
+        run("train-rm", file, "--base", base, "--output", out, "--set", "learning_rat=1")
+    with pytest.raises(InfraError, match="there is no such folder"):
+        run("train-rm", file, "--base", tmp_path / "none", "--output", out)
+    with pytest.raises(InputError, match="longer than max_length=8"):
+        run("train-rm", file, "--base", base, "--output", out, "--max-length", 8)
+    (base / "model.safetensors").write_bytes(b"\x10" * 64)
+    with pytest.raises(InfraError, match="cannot be loaded"):
+        run("train-rm", file, "--base", base, "--output", out)
+    assert not out.exists() or not list(out.glob("*.safetensors"))
 
 
 # -- calibration -----------------------------------------------------------------------------------------------------

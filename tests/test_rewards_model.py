@@ -98,6 +98,19 @@ def test_sharing_is_given_up_where_it_changes_a_score(qwen, monkeypatch):
     assert not model._model()[1].share_prefix
 
 
+def test_a_shared_start_is_held_for_a_bounded_number_of_rows(qwen, monkeypatch):
+    monkeypatch.setattr("assay.llm.batching.KEPT", 100)
+    model, batch = RewardModel(qwen, device="cpu"), rows(12, prompts=1)
+    local, seen = model._model()[1].local, []
+    forward = local.model.forward
+    monkeypatch.setattr(
+        local.model, "forward", lambda **given: seen.append(len(given["input_ids"])) or forward(**given)
+    )
+    found = scores(model, batch)
+    assert max(seen) == 2
+    assert apart(found, scores(RewardModel(qwen, device="cpu", share_prefix=False), batch)) < 1e-4
+
+
 def test_equal_inputs_go_through_once(qwen, monkeypatch):
     model = RewardModel(qwen, device="cpu", share_prefix=False)
     local, seen = model._model()[1].local, []
@@ -208,6 +221,50 @@ def test_a_model_that_is_not_there(tmp_path):
     out = assay.score(RewardModel(str(tmp_path / "none"), device="cpu"), [{"response": "x"}] * 3)
     assert {o.outcome for o in out} == {Outcome.INFRA_ERROR}
     assert "cannot be loaded" in out[0].error
+
+
+@pytest.mark.parametrize("broken", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_files_that_are_broken_are_said(tmp_path, broken):
+    path = str(models.make_classifier(tmp_path))
+    file = tmp_path / broken
+    file.write_bytes(file.read_bytes()[:200])
+    out = assay.score(RewardModel(path, device="cpu"), [{"response": "x"}])[0]
+    assert out.outcome is Outcome.INFRA_ERROR
+    assert "cannot be loaded" in out.error
+
+
+def test_a_folder_is_not_looked_for_on_the_hub(monkeypatch):
+    import transformers
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_: pytest.fail("asked the hub"))
+    for path in ("./rm", "/no/such/rm", "../rm", "runs/7/rm", "~/rm"):
+        with pytest.raises(InfraError, match="there is no such folder"):
+            RewardModel(path, device="cpu")._model()
+
+
+@pytest.mark.parametrize("wrong", [{"dtype": "int8"}, {"max_length": -1}, {"tokens_per_batch": -5}])
+def test_settings_are_checked_when_it_is_made(wrong):
+    with pytest.raises(ConfigError, match="needed"):
+        RewardModel("my-org/my-rm", **wrong)
+
+
+def test_all_that_stands_before_the_answer_is_cut_from_its_start(qwen):
+    encoder = RewardModel(qwen, device="cpu", max_length=64)._model()[0]
+    turns = [{"role": "user", "content": "castles " * 30}, {"role": "assistant", "content": "bees " * 30}] * 6
+    said = Trajectory(
+        messages=[*turns, {"role": "user", "content": "and whales?"}, {"role": "assistant", "content": "No."}]
+    )
+    encoded = encoder.encode(said)
+    assert len(encoded) <= 64
+    assert encoder.local.tokenizer.decode(encoded.ids).endswith("<|user|>and whales?<eos><|assistant|>No.<eos>")
+    assert encoded.cut > 200
+
+
+def test_a_question_that_is_missing_stands_behind_the_system_turn(qwen):
+    encoder = RewardModel(qwen, device="cpu")._model()[0]
+    said = Trajectory(messages=[{"role": "system", "content": "Be kind."}, {"role": "assistant", "content": "Tea."}])
+    text = encoder.local.tokenizer.decode(encoder.encode(said).ids)
+    assert text.index("<|system|>") < text.index("<|user|>") < text.index("<|assistant|>")
 
 
 def test_several_labels_need_the_index_of_the_score(tmp_path):

@@ -19,7 +19,7 @@ from llm.server import Fault, JudgeServer
 import assay
 from assay.errors import ConfigError, InfraError
 from assay.rewards.process import ProcessRewardModel, combine
-from assay.rewards.served import ServedRewardModel
+from assay.rewards.served import _PATHS, ServedRewardModel
 from assay.tokens import lower
 from assay.types import Outcome, Tokens, Trajectory
 
@@ -131,6 +131,37 @@ def test_bounded_on_any_input(prm, response):
     assert 0.0 <= out.reward <= 1.0
 
 
+def test_a_row_that_cannot_be_read_does_not_cost_the_others(prm):
+    model = ProcessRewardModel(prm, STEP, device="cpu")
+    local = model._reader().encoder.local
+    local.rows_of_embedding = local.tokenizer.convert_tokens_to_ids("Q")  # as if the embedding ended before it
+    bad, good = assay.score(model, ["1+1=Q", "1+1=2"])
+    assert (bad.outcome, good.outcome) == (Outcome.INFRA_ERROR, Outcome.SCORED)
+    assert "they do not belong together" in bad.error
+
+
+def test_a_step_without_room_is_said(prm):
+    out = assay.score(ProcessRewardModel(prm, STEP, device="cpu"), ["5" * 20_000])[0]
+    assert out.metadata["why"] == "its first step is longer than the model can read"
+
+
+def test_a_head_with_a_bias_is_read_whole(tmp_path):
+    import torch
+    from transformers import PhiConfig, PhiForCausalLM
+
+    tokenizer = models.make_tokenizer(["Tea is good.", "Why tea? + - #"], 400)
+    plain = PhiForCausalLM(PhiConfig(vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64,
+        num_hidden_layers=1, num_attention_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=0)).eval()  # fmt: skip
+    right = tokenizer.convert_tokens_to_ids("+")
+    torch.nn.init.zeros_(plain.lm_head.weight)
+    with torch.no_grad():
+        plain.lm_head.bias[right] = 3.0
+    plain.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    out = assay.score(ProcessRewardModel(str(tmp_path), "#", kind="labels", device="cpu"), ["Tea.\n\nGood."])[0]
+    assert out.metadata["steps"] == pytest.approx([1 / (1 + math.exp(-3))] * 2, abs=1e-4)
+
+
 def test_labels_of_a_language_model(tmp_path):
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -145,6 +176,12 @@ def test_labels_of_a_language_model(tmp_path):
     right, wrong = tokenizer.convert_tokens_to_ids(["+", "-"])
     wanted = [float(torch.softmax(logits[k, [wrong, right]], 0)[1]) for k in encoded.positions]
     assert out.metadata["steps"] == pytest.approx(wanted, abs=1e-4)
+    whole = [Trajectory("Why tea?", "Because of tea.\n\nSo it is."), Trajectory("Why?", "Tea.\n\n- bees\n\n- rice")]
+    together = model.compute_rewards(whole)
+    assert together[0].metadata["steps"] == pytest.approx(wanted, abs=1e-4)
+    assert together[1].metadata["steps"] == pytest.approx(
+        model.compute_rewards(whole[1:])[0].metadata["steps"], abs=1e-4
+    )
     with pytest.raises(InfraError, match="must be one each"):
         ProcessRewardModel(path, "no such token", kind="labels", device="cpu")._reader()
 
@@ -170,20 +207,25 @@ def classify(path, request, n, obeys=True):
         return {"rewards": [raw(q) for q in request["query"]]}
     if "text" in request:
         return Fault("raw", 200, {}, json.dumps([{"embedding": [raw(t)]} for t in request["text"]]))
+    assert not {"normalize", "activation"} & set(request)  # names of older servers: refused, or ignored
     squash = request.get("use_activation", True) or not obeys
     scores = [1 / (1 + math.exp(-raw(t))) if squash else raw(t) for t in request["input"]]
-    return {"data": [{"index": i, "probs": [s]} for i, s in reversed(list(enumerate(scores)))]}
+    rows = [{"index": i, "probs": [s]} for i, s in enumerate(scores)]
+    if path == "/pooling":  # a score for the text, or one for each token
+        rows = [{"index": i, "object": "pooling", "data": [s] if i % 2 else [[0.1], [s]]} for i, s in enumerate(scores)]
+    return {"data": rows[::-1]}
 
 
 ROWS = [Trajectory("Why? ", "Because." + "x" * i) for i in range(150)]
 
 
-@pytest.mark.parametrize("kind", ["vllm", "sglang", "openrlhf"])
+@pytest.mark.parametrize("kind", ["vllm", "vllm_pooling", "sglang", "openrlhf"])
 def test_a_served_model_gives_its_raw_scores_in_order(kind):
     with JudgeServer(classify) as server:
         outputs = assay.score(ServedRewardModel(server.url, kind, api_key="sk-1"), ROWS)
         assert [out.reward for out in outputs] == pytest.approx([raw(t.prompt + t.response) for t in ROWS])
-        assert len(server.requests) == (5 if kind == "vllm" else 3)
+        assert len(server.requests) == (5 if kind.startswith("vllm") else 3)
+        assert {path for path, *_ in server.requests} == {_PATHS[kind]}
 
 
 def test_a_server_that_squashes_is_found_out():
@@ -208,6 +250,24 @@ def test_a_reply_that_lacks_a_score_is_asked_for_again_and_then_said():
     with JudgeServer(lambda *_: {"data": []}) as server:
         model = ServedRewardModel(server.url, check_activation=False, retries=1)
         assert {out.outcome for out in assay.score(model, ROWS[:2])} == {Outcome.INFRA_ERROR}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": [{"index": 0, "probs": [1.0]}, {"index": 0, "probs": [2.0]}]},
+        {"data": [{"index": "first", "probs": [1.0]}, {"index": 1, "probs": [2.0]}]},
+        {"data": [{"index": 0, "probs": ["good"]}, {"index": 1, "probs": [2.0]}]},
+        {"data": [{"index": 0, "probs": 1.0}, {"index": 1, "probs": None}]},
+        {"data": [{"index": [0], "probs": [1.0]}, {"index": 1, "probs": [2.0]}]},
+        {"data": "none"},
+    ],
+)
+def test_a_reply_of_another_shape_is_no_score(body):
+    with JudgeServer(lambda *_: body) as server:
+        outputs = assay.score(ServedRewardModel(server.url, check_activation=False, retries=1), ROWS[:2])
+    assert {out.outcome for out in outputs} == {Outcome.INFRA_ERROR}
+    assert all(out.reward is None for out in outputs)
 
 
 def test_the_models_own_template_is_used_and_control_tokens_are_text(tmp_path):

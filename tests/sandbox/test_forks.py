@@ -15,7 +15,7 @@ from assay.sandbox.inside import wire
 RANDOM = "import random\ndef f(x):\n    return random.random()"
 PROGRAMS = {
     "nothing of the rehearsal is left": (
-        'import sys\nprint([n for n in ("solution", "tests", "pytest") if n in sys.modules], sys.argv)',
+        'import sys\nprint([n for n in ("solution", "tests", "py" "test") if n in sys.modules], sys.argv)',
         "[] ['solution.py']",
     ),
     "only its own descriptors are open": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,9 @@ def eval_rm(
         raise ConfigError("needed one of --model PATH and --reward SPEC.")
     chosen = RewardModel(model, device) if model else load_reward(reward)
     found = evaluate(chosen, read_preferences(preferences))
+    if not found.pairs:
+        print(f"none of the {found.unscored:,} pairs got a score: {found.why_unscored}", file=sys.stderr)
+        raise typer.Exit(1)
     print(f"{'category':24} {'pairs':>7} {'accuracy':>9}")
     for part in found.categories:
         print(f"{part.name[:24]:24} {part.pairs:7,} {part.accuracy:9.1%}")

@@ -8,6 +8,7 @@ arrival are several times slower than one by one.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,10 @@ from assay.errors import require
 from assay.llm.encode import Encoded
 from assay.llm.local import Local
 
-CPU_TOKENS, GPU_TOKENS = 1024, 32_768
+CPU_TOKENS, GPU_TOKENS = 512, 32_768
+"""On a CPU a text of 256 tokens fills the kernels by itself: more in a batch is padding and masks, and no faster."""
+KEPT = 65_536
+"""Tokens of a shared start that are held at once, counted for each row that reads them: they lie in memory."""
 MIN_SHARED = 32
 """Tokens in common below which sharing is not worth its second pass."""
 AGREEMENT = 1e-3
@@ -38,6 +42,9 @@ class Batcher:
         cpu = self.local.device.type == "cpu"
         self._budget = self.tokens_per_batch or (CPU_TOKENS if cpu else GPU_TOKENS)
         self._sharing_checked = False
+        self._takes = frozenset(inspect.signature(self.local.model.forward).parameters)
+        self._once: dict[str, Any] = {"use_cache": False} if "use_cache" in self._takes else {}
+        """Keys and values are of no use to who reads a text once."""
 
     def scores(self, inputs: Sequence[Encoded], groups: Sequence[str]) -> list[list[float]]:
         """The logits of a sequence classifier for each input, in order."""
@@ -50,17 +57,18 @@ class Batcher:
             alone = first
             if self.share_prefix and self.local.causal:
                 alone = self._shared_first(inputs, first, groups, found)
-            for rows in self._batches([len(inputs[i]) for i in alone], alone):
+            for rows in self.batches([len(inputs[i]) for i in alone], alone):
                 self._plain(inputs, rows, found)
         return [found[unique[(one.ids, one.types)]] for one in inputs]
 
-    def _batches(self, lengths: Sequence[int], rows: Sequence[int]) -> Iterator[list[int]]:
-        """Rows by length, longest first, as many together as the budget holds."""
+    def batches(self, lengths: Sequence[int], rows: Sequence[int], most: int = 0) -> Iterator[list[int]]:
+        """Rows by length, longest first, as many together as the budget holds and at most so many (0: no limit)."""
         order = sorted(range(len(rows)), key=lambda k: (-lengths[k], k))
         batch: list[int] = []
         width = 0
         for k in order:
-            if batch and max(width, lengths[k]) * (len(batch) + 1) > self._budget:
+            full = max(width, lengths[k]) * (len(batch) + 1) > self._budget or len(batch) == most > 0
+            if batch and full:
                 yield batch
                 batch, width = [], 0
             batch.append(rows[k])
@@ -69,7 +77,7 @@ class Batcher:
             yield batch
 
     def _plain(self, inputs: Sequence[Encoded], rows: Sequence[int], found: dict[int, list[float]]) -> None:
-        logits = self.local.model(**self.tensors([inputs[i] for i in rows])).logits.float()
+        logits = self.local.model(**self.tensors([inputs[i] for i in rows]), **self._once).logits.float()
         found.update(zip(rows, logits.tolist(), strict=True))
 
     def tensors(self, inputs: Sequence[Encoded]) -> dict[str, Any]:
@@ -93,20 +101,20 @@ class Batcher:
         """For each input the logits of these labels at these positions: a row of numbers for each position."""
         found: dict[int, list[Any]] = {}
         with self._torch.inference_mode():
-            for rows in self._batches([len(one) for one in inputs], list(range(len(inputs)))):
-                logits = self._hidden_logits(self.tensors([inputs[i] for i in rows]), labels)
+            for rows in self.batches([len(one) for one in inputs], list(range(len(inputs)))):
+                read = sorted({position for i in rows for position in positions[i]})
+                logits = self._logits_at(self.tensors([inputs[i] for i in rows]), read)[..., list(labels)].float()
+                place = {position: k for k, position in enumerate(read)}
                 for k, i in enumerate(rows):
-                    found[i] = logits[k, list(positions[i])].float().tolist()
+                    found[i] = logits[k, [place[position] for position in positions[i]]].tolist()
         return [found[i] for i in range(len(inputs))]
 
-    def _hidden_logits(self, given: dict[str, Any], labels: Sequence[int]) -> Any:
-        """Logits of a few labels at every position, without those of a whole vocabulary."""
-        model, chosen = self.local.model, list(labels)
-        head = model.get_output_embeddings()
-        if head is None:  # a token classifier
-            return model(**given).logits[..., chosen]
-        hidden = getattr(model, model.base_model_prefix)(**given).last_hidden_state
-        return self._torch.nn.functional.linear(hidden, head.weight[chosen])
+    def _logits_at(self, given: dict[str, Any], positions: Sequence[int]) -> Any:
+        """Logits at these positions, by the model's own head: a language model's need not be made for every token."""
+        model, read = self.local.model, self._torch.tensor(positions, device=self.local.device)
+        if "logits_to_keep" in self._takes:
+            return model(**given, **self._once, logits_to_keep=read).logits
+        return model(**given, **self._once).logits[:, read]
 
     # -- sharing what answers have in common -------------------------------------------------------------------------
 
@@ -148,7 +156,7 @@ class Batcher:
         base = getattr(model, model.base_model_prefix)
         past = base(input_ids=start, use_cache=True).past_key_values
         lengths = [len(inputs[i]) - common for i in members]
-        for rows in self._batches(lengths, members):
+        for rows in self.batches(lengths, members, max(1, KEPT // common)):
             rest = [Encoded(inputs[i].ids[common:]) for i in rows]
             given = self.tensors(rest)
             mask = given.get("attention_mask", torch.ones_like(given["input_ids"]))

@@ -53,10 +53,11 @@ class Encoder:
         if turns and turns[-1].get("role") == "assistant":
             turns[-1]["content"] = own_part(text_of(turns[-1]))
         if not any(turn.get("role") == "user" for turn in turns):
-            turns.insert(0, {"role": "user", "content": trajectory.prompt})
+            behind_system = int(turns[0].get("role") == "system") if turns else 0
+            turns.insert(behind_system, {"role": "user", "content": trajectory.prompt})
         encoded = self._ids(turns)
         length = len(encoded)
-        for _ in range(3):
+        for _ in range(3):  # a cut may leave a token more than was counted
             if len(encoded) <= self.limit or not self._shorten(turns, len(encoded) - self.limit):
                 break
             encoded = self._ids(turns)
@@ -65,7 +66,7 @@ class Encoder:
             tail = self.limit - keep
             encoded = Encoded(encoded.ids[:keep] + encoded.ids[-tail:], encoded.types[:keep] + encoded.types[-tail:])
         encoded.cut = length - len(encoded)
-        self._check(encoded)
+        self.check(encoded)
         return encoded
 
     def prompt_ids(self, trajectory: Trajectory) -> list[int]:
@@ -113,18 +114,19 @@ class Encoder:
         return text
 
     def _shorten(self, turns: list[dict[str, Any]], excess: int) -> bool:
-        """Cut so many tokens from the start of the first turn that has text and is not the answer."""
+        """Cut so many tokens from the start of what stands before the answer; says whether there was any."""
+        left = excess + 1
         for turn in turns[:-1]:
             text = text_of(turn)
-            if not text:
+            if not text or left <= 0:
                 continue
             ids = self.local.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-            rest = ids[excess + 1 :]
-            turn["content"] = self.local.tokenizer.decode(rest) if rest else ""
-            return True
-        return False
+            turn["content"] = self.local.tokenizer.decode(ids[left:]) if len(ids) > left else ""
+            left -= len(ids)
+        return left <= excess
 
-    def _check(self, encoded: Encoded) -> None:
+    def check(self, encoded: Encoded) -> None:
+        """Refuse ids that the model has no embedding for: on a GPU they end the process."""
         rows = self.local.rows_of_embedding
         if not encoded.ids or max(encoded.ids) >= rows:
             found = max(encoded.ids, default="none")

@@ -6,13 +6,16 @@ head that was never trained, a tokenizer that does not fit the embedding.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.errors import InfraError, require
+from assay.errors import ConfigError, InfraError, require
+from assay.llm.kernels import use_onednn
 
 Head = Literal["sequence", "token", "causal"]
 _AUTO = {
@@ -20,6 +23,7 @@ _AUTO = {
     "token": "AutoModelForTokenClassification",
     "causal": "AutoModelForCausalLM",
 }
+_TYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,11 @@ class Spec:
     dtype: str = "auto"
     """auto (float32 on a CPU, the checkpoint's own type on a GPU), float32, bfloat16 or float16."""
     fast_linear: bool = True
-    """On a CPU in float32 use oneDNN's linear kernel where it agrees with torch's own."""
+    """On a CPU in float32 use oneDNN's kernels where they agree with torch's own."""
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _TYPES:
+            raise ConfigError(f"needed dtype as {', '.join(_TYPES)}; found {self.dtype!r}.")
 
 
 @dataclass(slots=True)
@@ -55,16 +63,10 @@ def load(spec: Spec) -> Local:
     torch: Any = require("torch", "model", f"the model {spec.path!r}")
     transformers: Any = require("transformers", "model", f"the model {spec.path!r}")
     device = device_of(torch, spec.device)
-    try:
+    with loading(spec.path):
         tokenizer = transformers.AutoTokenizer.from_pretrained(spec.path)
         auto = getattr(transformers, _AUTO[spec.head])
         model, info = auto.from_pretrained(spec.path, dtype=_dtype(torch, spec, device), output_loading_info=True)
-    except (OSError, ValueError) as error:
-        first = str(error).strip().split("\n")[0][:300]
-        raise InfraError(
-            f"the model {spec.path!r} cannot be loaded: {first} Give a folder of a transformers model, or the name "
-            f"of one on the hub that this machine can reach."
-        ) from error
     _check_head(spec, info)
     pad = _pad(tokenizer, model)
     model.eval().to(device)
@@ -74,6 +76,23 @@ def load(spec: Spec) -> Local:
     causal = "past_key_values" in forward and not getattr(model.config, "is_encoder_decoder", False)
     rows = int(model.get_input_embeddings().weight.shape[0])
     return Local(model, tokenizer, device, max_length_of(tokenizer, model.config), pad, causal, rows)
+
+
+@contextlib.contextmanager
+def loading(path: str) -> Generator[None]:
+    """What goes wrong while a model's files are read, in one line that says what to do."""
+    written_as_folder = path.startswith(("/", "./", "../", "~")) or path.count("/") > 1 or "\\" in path
+    if written_as_folder and not Path(path).is_dir():  # it must not be looked for on the hub
+        raise InfraError(f"the model {path!r} cannot be loaded: there is no such folder (seen from {Path.cwd()}).")
+    safetensors: Any = require("safetensors", "model", f"the model {path!r}")
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, KeyError, safetensors.SafetensorError) as error:
+        first = str(error).strip().split("\n")[0][:300]
+        raise InfraError(
+            f"the model {path!r} cannot be loaded: {first} Give a folder of a transformers model, or the name "
+            f"of one on the hub that this machine can reach."
+        ) from error
 
 
 def weights_on_disk(path: str) -> str:
@@ -139,38 +158,3 @@ def max_length_of(tokenizer: Any, config: Any) -> int:
         positions -= (config.pad_token_id or 0) + 1  # they count their positions from behind the padding id
     known = [n for n in (tokenizer.model_max_length, positions) if isinstance(n, int) and 0 < n < 10**7]
     return min(known) if known else 4096
-
-
-# -- the linear kernel -----------------------------------------------------------------------------------------------
-
-
-def use_onednn(torch: Any, model: Any) -> int:
-    """Run the linear layers through oneDNN, which is faster than torch's default in float32 on many CPUs.
-
-    The same arithmetic in the same type: each layer is checked to agree, and left alone where it does not. Returns how
-    many were changed.
-    """
-    op = getattr(getattr(torch.ops, "mkldnn", None), "_linear_pointwise", None)
-    if op is None or not torch.backends.mkldnn.is_available():
-        return 0
-    changed = 0
-    with torch.inference_mode():
-        for module in model.modules():
-            if type(module) is torch.nn.Linear and min(module.in_features, module.out_features) >= 32:
-                probe = torch.linspace(-1, 1, 4 * module.in_features).reshape(4, -1)
-                wanted = module(probe)
-                found = op(probe, module.weight, module.bias, "none", [], "")
-                if torch.allclose(wanted, found, rtol=1e-4, atol=1e-4 * float(wanted.abs().max())):
-                    module.forward = _Linear(op, module)
-                    changed += 1
-    return changed
-
-
-class _Linear:
-    """The forward pass of one linear layer by oneDNN."""
-
-    def __init__(self, op: Any, module: Any) -> None:
-        self._op, self._module = op, module
-
-    def __call__(self, x: Any) -> Any:
-        return self._op(x, self._module.weight, self._module.bias, "none", [], "")

@@ -49,7 +49,7 @@ class RewardModel(RewardFunction):
     max_length: int = 0
     """Tokens; 0 is what the model can take."""
     tokens_per_batch: int = 0
-    """0 is 1,024 on a CPU and 32,768 on a GPU."""
+    """0 is 512 on a CPU and 32,768 on a GPU."""
     share_prefix: bool = field(default=True, repr=False)
     fast_linear: bool = field(default=True, repr=False)
 
@@ -58,6 +58,9 @@ class RewardModel(RewardFunction):
             raise ConfigError(f"needed output as 'raw', 'sigmoid' or 'standardized'; found {self.output!r}.")
         if self.output == "standardized" and self.std <= 0:
             raise ConfigError(f"needed a positive std for output='standardized'; found {self.std}.")
+        if min(self.max_length, self.tokens_per_batch) < 0:
+            raise ConfigError("needed max_length and tokens_per_batch of at least 0; 0 is what suits the model.")
+        self._spec = Spec(self.model_path, "sequence", self.device, self.dtype, self.fast_linear)
         self.contract: Contract = dataclasses.replace(  # type: ignore[misc]
             type(self).contract,
             range=(0.0, 1.0) if self.output == "sigmoid" else None,
@@ -69,9 +72,16 @@ class RewardModel(RewardFunction):
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         """Score a batch, in order."""
         encoder, batcher, index = self._model()
-        inputs = [encoder.encode(trajectory) for trajectory in trajectories]
-        logits = batcher.scores(inputs, [trajectory.group_id for trajectory in trajectories])
-        return [self._output(row[index], one) for row, one in zip(logits, inputs, strict=True)]
+        inputs: dict[int, Encoded] = {}
+        outputs: dict[int, RewardOutput] = {}
+        for i, trajectory in enumerate(trajectories):
+            try:
+                inputs[i] = encoder.encode(trajectory)
+            except InfraError as error:  # of this row's text: the others are not to pay for it
+                outputs[i] = RewardOutput.failed(Outcome.INFRA_ERROR, str(error))
+        logits = batcher.scores(list(inputs.values()), [trajectories[i].group_id for i in inputs])
+        outputs |= {i: self._output(row[index], one) for (i, one), row in zip(inputs.items(), logits, strict=True)}
+        return [outputs[i] for i in range(len(trajectories))]
 
     def _output(self, score: float, one: Encoded) -> RewardOutput:
         record: dict[str, Any] = {"score": score, "tokens": len(one)}
@@ -91,7 +101,7 @@ class RewardModel(RewardFunction):
     def _model(self) -> tuple[Encoder, Batcher, int]:
         with self._loading:
             if self._ready is None:
-                local = load(Spec(self.model_path, "sequence", self.device, self.dtype, self.fast_linear))
+                local = load(self._spec)
                 index = self._index(int(local.model.config.num_labels))
                 batcher = Batcher(local, self.tokens_per_batch, self.share_prefix)
                 self._ready = Encoder(local, self.max_length), batcher, index

@@ -16,7 +16,7 @@ from assay.llm.encode import Encoded, Encoder, own_part
 from assay.llm.local import Spec, load, weights_on_disk
 from assay.reward import Contract, Per, RewardFunction
 from assay.tokens import place, steps, words
-from assay.types import RewardOutput, Tokens, Trajectory
+from assay.types import Outcome, RewardOutput, Tokens, Trajectory
 
 Aggregate = Literal["min", "mean", "product", "last"]
 
@@ -57,6 +57,9 @@ class ProcessRewardModel(RewardFunction):
             raise ConfigError(f"needed aggregate as 'min', 'mean', 'product' or 'last'; found {self.aggregate!r}.")
         if self.kind not in ("token", "labels"):
             raise ConfigError(f"needed kind as 'token' or 'labels'; found {self.kind!r}.")
+        if min(self.max_length, self.tokens_per_batch) < 0:
+            raise ConfigError("needed max_length and tokens_per_batch of at least 0; 0 is what suits the model.")
+        self._spec = Spec(self.model_path, "token" if self.kind == "token" else "causal", self.device, self.dtype)
         self.contract = dataclasses.replace(type(self).contract, version=weights_on_disk(self.model_path))
         self._ready: _Reader | None = None
         self._loading = threading.Lock()
@@ -64,17 +67,22 @@ class ProcessRewardModel(RewardFunction):
     def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         """Score a batch, in order."""
         reader = self._reader()
-        given = [reader.encode(trajectory) for trajectory in trajectories]
-        some = [(t, one) for t, one in zip(trajectories, given, strict=True) if one.positions]
-        read = iter(reader.probabilities([one for _, one in some]))
-        return [
-            self._output(t, one, next(read) if one.positions else [])
-            for t, one in zip(trajectories, given, strict=True)
-        ]
+        given: dict[int, _Steps] = {}
+        outputs: dict[int, RewardOutput] = {}
+        for i, trajectory in enumerate(trajectories):
+            try:
+                given[i] = reader.encode(trajectory)
+            except InfraError as error:  # of this row's text: the others are not to pay for it
+                outputs[i] = RewardOutput.failed(Outcome.INFRA_ERROR, str(error))
+        read = iter(reader.probabilities([one for one in given.values() if one.positions]))
+        for i, one in given.items():
+            outputs[i] = self._output(trajectories[i], one, next(read) if one.positions else [])
+        return [outputs[i] for i in range(len(trajectories))]
 
     def _output(self, trajectory: Trajectory, given: _Steps, scores: list[float]) -> RewardOutput:
         if not scores:
-            return RewardOutput(0.0, metadata={"steps": [], "why": "the response has no step"})
+            why = "its first step is longer than the model can read" if given.left_out else "the response has no step"
+            return RewardOutput(0.0, metadata={"steps": [], "why": why})
         so_far = [combine(self.aggregate, scores[:k]) for k in range(1, len(scores) + 1)]
         changes = [so_far[0], *(b - a for a, b in itertools.pairwise(so_far))]
         if self.aggregate == "mean":
@@ -87,8 +95,7 @@ class ProcessRewardModel(RewardFunction):
     def _reader(self) -> _Reader:
         with self._loading:
             if self._ready is None:
-                head = "token" if self.kind == "token" else "causal"
-                local = load(Spec(self.model_path, head, self.device, self.dtype))
+                local = load(self._spec)
                 encoder = Encoder(local, self.max_length)
                 self._ready = _Reader(encoder, Batcher(local, self.tokens_per_batch), self._ids(encoder))
             return self._ready
@@ -165,6 +172,8 @@ class _Reader:
         prompt = self.encoder.prompt_ids(trajectory)
         prompt = prompt[max(0, len(prompt) + len(ids) - limit) :]
         encoded = Encoded(tuple(prompt + ids))
+        if at:
+            self.encoder.check(encoded)
         return _Steps(encoded, [len(prompt) + k for k in at], spans[: len(at)], len(spans) - len(at))
 
     def probabilities(self, given: Sequence[_Steps]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""A reward model behind a server: vLLM's and SGLang's classification, or OpenRLHF's remote reward."""
+"""A reward model behind a server: vLLM's or SGLang's classification, vLLM's pooling, OpenRLHF's remote reward."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from assay.llm.visible import without_control_tokens
 from assay.reward import Contract, Per, RewardFunction
 from assay.types import Outcome, RewardOutput, Trajectory, text_of
 
-Kind = Literal["vllm", "sglang", "openrlhf"]
-_PATHS = {"vllm": "/classify", "sglang": "/classify", "openrlhf": "/get_reward"}
+Kind = Literal["vllm", "vllm_pooling", "sglang", "openrlhf"]
+_PATHS = {"vllm": "/classify", "vllm_pooling": "/pooling", "sglang": "/classify", "openrlhf": "/get_reward"}
 _PROBE = [Trajectory("What is 2 + 2?", "2 + 2 is 4."), Trajectory("What is 2 + 2?", "Go away, you idiot.")]
 
 
@@ -26,7 +26,8 @@ _PROBE = [Trajectory("What is 2 + 2?", "2 + 2 is 4."), Trajectory("What is 2 + 2
 class ServedRewardModel(RewardFunction):
     """The score of a reward model that a server holds, as its head gives it.
 
-    `kind`: `vllm` (POST /classify, without its activation), `sglang` (POST /classify), `openrlhf` (POST /get_reward).
+    `kind`: `vllm` (POST /classify, without its activation), `vllm_pooling` (POST /pooling, likewise; where it gives a
+    score for each token the last one counts), `sglang` (POST /classify), `openrlhf` (POST /get_reward).
     With `tokenizer` the model's own chat template makes the text here, with control tokens of the response shown as
     text; without one prompt and response are sent as they are. A server that squashes scores through a sigmoid although
     it is asked not to is found out at the first call, and refused. For another `assay serve` use `RemoteReward`.
@@ -60,7 +61,7 @@ class ServedRewardModel(RewardFunction):
 
     async def compute_rewards(self, trajectories: Sequence[Trajectory]) -> list[RewardOutput]:
         """Score a batch with one request, in order."""
-        if self.kind == "vllm" and self.check_activation:
+        if self.kind.startswith("vllm") and self.check_activation:
             await self._refuse_squashed()
         return [self._output(score) for score in await self._scores(trajectories)]
 
@@ -83,7 +84,7 @@ class ServedRewardModel(RewardFunction):
 
     def _payload(self, trajectories: Sequence[Trajectory], texts: list[str], activation: bool) -> Json:
         named = {"model": self.model} if self.model else {}
-        if self.kind == "vllm":
+        if self.kind.startswith("vllm"):
             # a template writes its own BOS: a second one would change the score
             return {**named, "input": texts, "use_activation": activation, "add_special_tokens": not self.tokenizer}
         if self.kind == "sglang":
@@ -94,14 +95,23 @@ class ServedRewardModel(RewardFunction):
     def _read(self, body: Json) -> list[float]:
         """The scores of a reply, in the order that it says; empty where it is none."""
         if self.kind == "openrlhf":
-            rewards = body.get("rewards")
-            return [float(r) for r in rewards] if isinstance(rewards, list) else []
+            return _numbers(body.get("rewards"))
         data = body.get("data")
         if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
             return []
-        rows: list[Json] = sorted(data, key=_index)
-        found = [row.get("probs") or row.get("embedding") or [] for row in rows]
-        return [float(row[self.score_index]) for row in found if len(row) > self.score_index]
+        rows: list[Json] = data
+        places = [row.get("index", place) for place, row in enumerate(rows)]
+        if any(type(place) is not int for place in places) or sorted(places) != list(range(len(rows))):
+            return []
+        found: dict[int, float] = {}
+        for place, row in zip(places, rows, strict=True):
+            given = row.get("probs") or row.get("embedding") or row.get("data")
+            while isinstance(given, list) and given and isinstance(given[-1], list):
+                given = given[-1]  # a score for each token: the whole text is known at the last
+            scores = _numbers(given)
+            if len(scores) > self.score_index:
+                found[place] = scores[self.score_index]
+        return [found[place] for place in sorted(found)]
 
     def _text(self, trajectory: Trajectory) -> str:
         response = without_control_tokens(own_part(trajectory.response))
@@ -138,5 +148,8 @@ class ServedRewardModel(RewardFunction):
         self.__init__(**state)
 
 
-def _index(row: Json) -> int:
-    return int(row.get("index", 0))
+def _numbers(values: Any) -> list[float]:
+    """A list of numbers as such; empty where it is none."""
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        return []
+    return [float(value) for value in values]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import random
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from assay.engine import score
-from assay.errors import InputError, require
+from assay.errors import InputError, UnknownName, require
 from assay.llm.calibration import correlation
 from assay.llm.encode import Encoder
-from assay.llm.local import Local, max_length_of
+from assay.llm.local import Local, loading, max_length_of
 from assay.rollouts import whole_rows
+from assay.train.telemetry import no_telemetry
 from assay.types import Trajectory
 
 
@@ -71,7 +73,9 @@ def read_preferences(path: str | Path) -> list[Preference]:
     return found
 
 
-def _preference(row: Mapping[str, Any]) -> Preference:
+def _preference(row: Any) -> Preference:
+    if not isinstance(row, dict):
+        raise TypeError(f"an object, found {type(row).__name__}")
     category = str(row.get("category") or row.get("subset") or "")
     prompt = row.get("prompt")
     if prompt is None:
@@ -85,6 +89,8 @@ def _preference(row: Mapping[str, Any]) -> Preference:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
+        if not value or not isinstance(value[-1], dict):
+            raise TypeError("a text or messages, found a list without a message")
         value = value[-1]["content"]
     if not isinstance(value, str):
         raise TypeError(f"a text or messages, found {type(value).__name__}")
@@ -99,28 +105,32 @@ def train_reward_model(
     It is trained on the very token ids that `RewardModel` will read: template, special tokens and all.
     """
     recipe = recipe or Recipe()
+    no_telemetry()
     trl: Any = require("trl", "train", "training a reward model")
     datasets: Any = require("datasets", "train", "training a reward model")
-    train, held = split(preferences, recipe.held_out, recipe.seed)
+    arguments = _arguments(trl, recipe, output)
     encoder = _encoder(str(base))
-    rows = [[_as_ids(p, encoder) for p in part] for part in (train, held)]
-    given = datasets.Dataset.from_list(rows[0])
-    kept = datasets.Dataset.from_list(rows[1]) if rows[1] else None
-    tokenizer = encoder.local.tokenizer
-    trainer = trl.RewardTrainer(
-        model=str(base),
-        args=_arguments(trl, recipe, output, evaluated=kept is not None),
-        train_dataset=given,
-        eval_dataset=kept,
-        processing_class=tokenizer,
-    )
+    parts = split(preferences, recipe.held_out, recipe.seed)
+    train, held = (_as_ids(part, encoder, recipe.max_length) for part in parts)
+    if not train:
+        raise InputError(f"each of the {len(parts[0])} pairs is longer than max_length={recipe.max_length} tokens.")
+    with loading(str(base)):
+        trainer = trl.RewardTrainer(
+            model=str(base),
+            args=arguments,
+            train_dataset=datasets.Dataset.from_list(train),
+            eval_dataset=datasets.Dataset.from_list(held) if held else None,
+            processing_class=encoder.local.tokenizer,
+        )
     outcome = trainer.train()
     figures = {"train_loss": float(outcome.training_loss), "train_pairs": float(len(train))}
-    if kept is not None:
+    if held:
         told = trainer.evaluate()
         figures |= {"held_out_pairs": float(len(held)), "held_out_accuracy": float(told["eval_accuracy"])}
+    if len(train) + len(held) < len(preferences):
+        figures["too_long_pairs"] = float(len(preferences) - len(train) - len(held))
     trainer.save_model(str(output))
-    tokenizer.save_pretrained(str(output))
+    encoder.local.tokenizer.save_pretrained(str(output))
     return figures
 
 
@@ -130,31 +140,40 @@ def split(preferences: Sequence[Preference], share: float, seed: int) -> tuple[l
     if len(prompts) < 2 or share <= 0:
         return list(preferences), []
     random.Random(seed).shuffle(prompts)
-    kept = set(prompts[: max(1, round(share * len(prompts)))])
+    kept = set(prompts[: min(len(prompts) - 1, max(1, round(share * len(prompts))))])
     return [p for p in preferences if p.prompt not in kept], [p for p in preferences if p.prompt in kept]
 
 
 def _encoder(base: str) -> Encoder:
     transformers: Any = require("transformers", "train", "training a reward model")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+    with loading(base):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+        config = transformers.AutoConfig.from_pretrained(base)
     # the trainer hands on ids and nothing else, so that nothing else may be read when the model is used
     tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token or tokenizer.sep_token
     tokenizer.eos_token = tokenizer.eos_token or tokenizer.sep_token  # an encoder has none, and the trainer wants one
-    config = transformers.AutoConfig.from_pretrained(base)
     limit, rows = max_length_of(tokenizer, config), config.get_text_config().vocab_size
     return Encoder(Local(None, tokenizer, None, limit, tokenizer.pad_token_id or 0, False, rows))
 
 
-def _as_ids(preference: Preference, encoder: Encoder) -> dict[str, Any]:
-    return {
-        "chosen_ids": list(encoder.encode(preference.answered(preference.chosen)).ids),
-        "rejected_ids": list(encoder.encode(preference.answered(preference.rejected)).ids),
-    }
+def _as_ids(preferences: Sequence[Preference], encoder: Encoder, longest: int) -> list[dict[str, list[int]]]:
+    """The pairs as the trainer takes them, without those that are too long: it would leave them out unsaid."""
+    pairs = [
+        [list(encoder.encode(preference.answered(answer)).ids) for answer in (preference.chosen, preference.rejected)]
+        for preference in preferences
+    ]
+    return [{"chosen_ids": a, "rejected_ids": b} for a, b in pairs if max(len(a), len(b)) <= longest]
 
 
-def _arguments(trl: Any, recipe: Recipe, output: str | Path, evaluated: bool) -> Any:
+def _arguments(trl: Any, recipe: Recipe, output: str | Path) -> Any:
     torch: Any = require("torch", "train", "training a reward model")
+    known = {field.name for field in fields(trl.RewardConfig)}
+    for name in recipe.trl:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise UnknownName(f"TRL's RewardConfig has no argument {name!r}.{meant}")
     gpu = torch.cuda.is_available()
     own: dict[str, Any] = {
         "output_dir": str(output),
@@ -168,7 +187,8 @@ def _arguments(trl: Any, recipe: Recipe, output: str | Path, evaluated: bool) ->
         "seed": recipe.seed,
         "use_cpu": not gpu,
         "bf16": gpu and torch.cuda.is_bf16_supported(),
-        **({"gradient_checkpointing": True} if gpu else {}),
+        # on by default in TRL: less memory for a third more work, which a CPU need not do
+        next(name for name in ("activation_checkpointing", "gradient_checkpointing") if name in known): gpu,
         "dataloader_pin_memory": gpu,
         "report_to": "none",
         "save_strategy": "no",

@@ -32,6 +32,7 @@ from assay.train import toy
 from assay.train.config import TrainConfig
 from assay.train.sampler import TransformersSampler
 from assay.train.state import load_reward_state, save_reward_state
+from assay.train.telemetry import no_telemetry
 from assay.train.watch import StepCallback, StepResult, Watch
 
 _CHECKPOINTING = ("activation_checkpointing", "gradient_checkpointing")  # its name since transformers 5.23, and before
@@ -148,6 +149,7 @@ class Trainer:
         toy.warm_up(self.model, self.tokenizer, self.config.seed, model.warm_up_steps)
 
     def _trl(self, rows: list[dict[str, Any]]) -> Any:
+        no_telemetry()
         trl = require("trl", "train", "training")
         datasets = require("datasets", "train", "training")
         transformers = require("transformers", "train", "training")
