@@ -162,7 +162,7 @@ def test_connections_are_closed_with_their_loop():
 
 
 def test_a_reply_without_end_is_not_read(monkeypatch):
-    monkeypatch.setattr("assay.llm.http.MAX_BODY", 1000)
+    monkeypatch.setattr("assay.llm.framing.MAX_BODY", 1000)
     with JudgeServer(lambda *_: completion("x" * 5000)) as server:
         (error,) = ask(server, retries=1)
         assert "more than 1000 bytes" in str(error)

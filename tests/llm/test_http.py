@@ -12,7 +12,8 @@ import zlib
 import pytest
 
 from assay.llm import http
-from assay.llm.http import BrokenReply, Connections, Target, _ReplyReader
+from assay.llm.framing import MAX_BODY, BrokenReply, ReplyReader, Response
+from assay.llm.http import Connections, Target
 
 JSON = b'{"a": 1}'
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + JSON
@@ -25,8 +26,8 @@ CHUNKED = (
 )
 
 
-def read(raw: bytes, step: int) -> http.Response | None:
-    reader = _ReplyReader()
+def read(raw: bytes, step: int) -> Response | None:
+    reader = ReplyReader()
     for i in range(0, len(raw), step):
         if (found := reader.feed(raw[i : i + step])) is not None:
             assert i + step >= len(raw), "the reply was said to be whole before it was"
@@ -81,7 +82,7 @@ BROKEN = {
     "a chunk longer than it says": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
     "a chunk beyond the bound": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
     "a head without end": b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 20_000,
-    "a bomb": packed(gzip.compress(bytes(http.MAX_BODY + 1)), "gzip"),
+    "a bomb": packed(gzip.compress(bytes(MAX_BODY + 1)), "gzip"),
 }
 
 
@@ -110,7 +111,7 @@ def test_a_reply_that_was_cut_is_none(raw):
     ],
 )
 def test_when_a_connection_is_kept(raw, kept):
-    reader = _ReplyReader()
+    reader = ReplyReader()
     assert reader.feed(raw) is not None
     assert reader.reusable is kept
 
@@ -154,11 +155,11 @@ def target(server: Server, scheme: str = "http", host: str = "127.0.0.1") -> Tar
     return Target.of(f"{scheme}://{host}:{server.port}/v1/x?y=1", {"Authorization": "Bearer k"})
 
 
-async def several(server: Server, count: int, at_once: bool = False, **where) -> list[http.Response]:
+async def several(server: Server, count: int, at_once: bool = False, **where) -> list[Response]:
     connections = Connections()
     try:
         width = count if at_once else 1
-        found: list[http.Response] = []
+        found: list[Response] = []
         while len(found) < count:
             found += await asyncio.gather(
                 *(connections.post(target(server, **where), b"{}", 5.0) for _ in range(width))

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.errors import InfraError
-from assay.llm.http import BrokenReply, Connections, Response, Target
+from assay.llm.framing import BrokenReply, Response
+from assay.llm.http import Connections, Target
 from assay.llm.limits import Bucket, CoolDown, backoff, retry_after
 from assay.llm.proxied import Proxied, goes_by_proxy
 from assay.llm.secret import Secret

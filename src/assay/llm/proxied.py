@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.errors import require
-from assay.llm.http import MAX_BODY, BrokenReply, Response, Target
+from assay.llm.framing import MAX_BODY, BrokenReply, Response
+from assay.llm.http import Target
 
 
 def goes_by_proxy(url: str) -> bool:
