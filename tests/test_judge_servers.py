@@ -132,8 +132,8 @@ def test_the_open_attacks_gain_nothing(served, shared):
     for row, out in sorted(zip(rows[1:], tried, strict=True), key=lambda pair: -pair[1].reward)[:5]:
         print(f"{out.reward - plain.reward:+.2f} {row['response'][:300]!r}")
     print(f"mean gain over the plain bad answer: {guarded_gain:+.3f} guarded, {bare_gain:+.3f} bare")
-    # what is left is padding that does not speak to the judge: hollow headings, a sentence that says nothing
-    assert guarded_gain <= bare_gain / 10
+    assert bare_gain > 0.5
+    assert guarded_gain <= 0.05
 
 
 def test_chat_that_ignores_what_it_is_told_is_found_out(served):

@@ -10,6 +10,7 @@ import logging
 import pickle
 import random
 import re
+import traceback
 from collections import Counter
 from types import SimpleNamespace
 
@@ -23,7 +24,8 @@ import assay
 from assay.errors import ConfigError
 from assay.fingerprint import fingerprint
 from assay.llm.guard import Guard
-from assay.llm.judge_model import JudgeModel
+from assay.llm.judge_model import JudgeModel, Prompt
+from assay.record import RunWriter
 from assay.rewards.judge import LLMJudge
 from assay.types import Outcome, Trajectory
 
@@ -246,15 +248,23 @@ def test_no_server_is_not_a_zero():
 
 FAULTS = [
     Fault(status=429, headers={"Retry-After": "0.02"}),
+    Fault(status=429, headers={"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}),
     Fault(status=500),
+    Fault(status=502, body="<html>Bad Gateway</html>"),
     Fault(status=503),
+    Fault(status=529, body='{"type": "overloaded_error"}'),
     Fault("drop"),
     Fault("cut", status=200, body='{"choices": [{"message": {"content": "5"}}]}'),
     Fault("raw", status=200, body="garbage {"),
     Fault("raw", status=200, body='{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}'),
     Fault("hang"),
+    Fault("slow", status=200, body='{"choices": [{"message": {"content": "5"}}]}'),
+    Fault("raw", status=200, body='{"choices": [{"message": {"content": ["5"]}}]}'),
     completion('{"wrong": "ids"}'),
     completion(""),
+    completion(None),
+    completion('{"verdict', finish_reason="length"),
+    completion(None, finish_reason="content_filter"),
 ]
 
 
@@ -343,6 +353,42 @@ def test_the_key_is_nowhere(caplog):
     assert "Check the API key" in out.error
     with pytest.raises(TypeError):
         json.dumps(judge.judge.key())
+
+
+ECHOES = {
+    "a refusal": Fault(status=401, body=f"Incorrect API key: {KEY}"),
+    "an error": Fault(status=500, body=f"upstream said: bad key {KEY}"),
+    "garbage": Fault("raw", status=200, body=f"<html>{KEY}"),
+    "an error of status 200": Fault("raw", status=200, body=json.dumps({"error": {"message": KEY}})),
+    "an odd encoding": Fault("raw", status=200, headers={"content-encoding": KEY}),
+    "an odd framing": Fault("raw", status=200, headers={"transfer-encoding": KEY}),
+    "no header": Fault("raw", status=200, headers={f"{KEY} ": "x"}),
+    "a verdict": completion(json.dumps({"verdict": KEY})),
+    "a drop": Fault("drop"),
+}
+
+
+@pytest.mark.parametrize("told", ECHOES.values(), ids=ECHOES)
+def test_the_key_is_in_nothing_that_is_left(told, tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    with JudgeServer(lambda *_: told) as server:
+        model = JudgeModel("m", KEY, server.url, headers={"x-key": KEY}, retries=1, deadline=2.0, read="schema")
+        judge = LLMJudge(model, guard=Guard(redact=False))
+        outputs = assay.score(judge, [ROW], engine=assay.Engine(cache=tmp_path / "cache"))
+        with RunWriter(tmp_path / "run.jsonl", fingerprint(judge).as_dict(), reward=judge) as run:
+            run.write([ROW], outputs)
+        try:
+            asyncio.run(model.judge(Prompt("Grade.", "It is Paris."), [judge.question]))
+        except assay.AssayError as error:
+            chain, shown = error, "".join(traceback.format_exception(error))
+            while chain is not None:
+                shown += f"{chain!r} {vars(chain)}"
+                chain = chain.__cause__ or chain.__context__
+        else:
+            pytest.fail("it was judged")
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode("utf-8", "replace")
+    assert len(kept) > 100
+    assert KEY not in kept + shown + caplog.text + "".join(capfd.readouterr())
 
 
 def test_other_secrets_are_kept_as_the_key_is():

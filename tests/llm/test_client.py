@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 import warnings
+from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("aiohttp", reason="the extra 'judge' is not installed")
 
 from assay.errors import InfraError
 from assay.llm.client import Call, Endpoint, Refused, post
@@ -162,7 +162,31 @@ def test_connections_are_closed_with_their_loop():
 
 
 def test_a_reply_without_end_is_not_read(monkeypatch):
-    monkeypatch.setattr("assay.llm.client.MAX_BODY", 1000)
+    monkeypatch.setattr("assay.llm.framing.MAX_BODY", 1000)
     with JudgeServer(lambda *_: completion("x" * 5000)) as server:
         (error,) = ask(server, retries=1)
         assert "more than 1000 bytes" in str(error)
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch):
+    pytest.importorskip("aiohttp", reason="the extra 'judge' is not installed")
+    with JudgeServer(lambda *_: completion("5")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        away = SimpleNamespace(url="http://judge.example/v1")
+        (reply,) = ask(away)
+        assert reply.body["choices"]
+        assert proxy.requests[0][0] == "http://judge.example/v1/chat/completions"
+        (direct,) = ask(proxy)
+        assert direct.body["choices"]
+        assert proxy.requests[1][0] == "/chat/completions"
+
+
+def test_a_key_that_cannot_be_sent_is_said_without_it():
+    async def main():
+        endpoint = Endpoint("http://127.0.0.1:9/v1", Secret("sk-test-1234\n"))
+        with pytest.raises(InfraError, match="line break") as told:
+            await post(endpoint, CALL)
+        return "".join(traceback.format_exception(told.value))
+
+    assert "sk-test" not in asyncio.run(main())

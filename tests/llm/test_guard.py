@@ -47,9 +47,8 @@ def test_the_open_half_of_the_attack_list(shared):
             assert given.nothing, attack
         elif given.text.strip() != BAD:
             left.append(attack["category"])
-    # length, form and braces are not words to the judge: what is left of them is for the judge to weigh
-    assert set(left) <= {"verbosity", "delimiter_break", "hidden"}
-    assert len(left) <= 4
+    # braces that nothing reads, and the code around a statement, are for the judge to weigh
+    assert sorted(left) == ["delimiter_break", "hidden"]
 
 
 @pytest.mark.parametrize(

@@ -55,3 +55,4 @@ _STEMS = """
 ENGLISH = frozenset({"the", "and", "with", "from", "this"})
 """A passage with one of these is not in another language."""
 STEMS = tuple(_STEMS.split())
+ASCII_STEMS = tuple(stem for stem in STEMS if stem.isascii())

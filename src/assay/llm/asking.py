@@ -7,14 +7,16 @@ then ignores (some ignore log-probabilities, or schemas) is found out there, and
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import ConfigError, InfraError
 from assay.llm import client
 from assay.llm.client import Call, Json, Refused, Reply
-from assay.llm.judge_model import CONTROL, Answer, JudgeModel, Prompt, Read
+from assay.llm.judge_model import CONTROL, Answer, JudgeModel, Prompt, Read, verdict_keys
 from assay.llm.limits import Budget
 from assay.llm.prompt import letters
 from assay.llm.question import Question, Verdict
@@ -276,20 +278,34 @@ def _ask_for_code(question: Question) -> str:
 
 
 async def _by_schema(talk: _Talk, questions: Sequence[Question]) -> dict[str, Verdict]:
-    keys = talk.judge.keys(questions)
-    reason_key = "reason_" + letters(talk.judge.fence_secret, "reason", 8) if talk.judge.reason else ""
+    judge = talk.judge
+    form = _schema_form(judge.fence_secret, judge.reason, tuple(questions))
+    body = await talk.chat(form.instruction, judge.max_tokens, response_format=form.response_format)
+    verdicts = read_schema(text_of_reply(body), questions, form.keys, form.reason_key)
+    return {q.name: verdict for q, verdict in zip(questions, verdicts, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaForm:
+    """How questions are asked for a JSON object: the same for every response."""
+
+    keys: dict[str, str]
+    reason_key: str
+    response_format: Json
+    instruction: str
+
+
+@functools.lru_cache(maxsize=64)
+def _schema_form(secret: str, reason: bool, questions: tuple[Question, ...]) -> _SchemaForm:
+    keys = verdict_keys(secret, questions)
+    reason_key = "reason_" + letters(secret, "reason", 8) if reason else ""
     schema = {"name": "verdict", "strict": True, "schema": schema_for(questions, keys, reason_key)}
     lines = [_explained(question, keys[question.name], alone=len(questions) == 1) for question in questions]
     wanted = [f'"{reason_key}" (your reasons, at most three sentences, first)'] if reason_key else []
     form = f"Reply with one JSON object and nothing else. Its keys: {', '.join([*wanted, *lines])}."
     asked = questions[0].text if len(questions) == 1 else ""
-    body = await talk.chat(
-        "\n".join(part for part in (asked, form) if part),
-        talk.judge.max_tokens,
-        response_format={"type": "json_schema", "json_schema": schema},
-    )
-    verdicts = read_schema(text_of_reply(body), questions, keys, reason_key)
-    return {q.name: verdict for q, verdict in zip(questions, verdicts, strict=True)}
+    instruction = "\n".join(part for part in (asked, form) if part)
+    return _SchemaForm(keys, reason_key, {"type": "json_schema", "json_schema": schema}, instruction)
 
 
 def _explained(question: Question, key: str, alone: bool) -> str:

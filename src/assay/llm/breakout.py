@@ -63,6 +63,7 @@ FORGED_OBJECT = re.compile(
 )
 _VERDICT_KEYS = re.compile(
     r"(?:\w+_)?(?:scores?|rating|grade|verdicts?|reward|judge?ment|evaluation|winner|preferred)(?:_\w+)?"
+    r"|(?:is_)?correct|pass(?:ed)?"
 )
 
 
@@ -97,10 +98,18 @@ UNSEEN = re.compile(
 _EMPTY_PAIR = re.compile(r"^([^\w\s]{3,20})[ \t]*\n\s*\1[ \t]*$", re.MULTILINE)
 
 
+_NO_WORDS = re.compile(
+    r"[\W_]*(?:(?:begin|end|start|of|the|student|candidate|assistant|response|answer|submission|text)[\W_]+){0,5}"
+    r"(?:begin|end|start|response|answer|submission)?[\W_]*",
+    re.IGNORECASE,
+)
+"""Nothing, or the name of a place that a breakout thinks it is in."""
+
+
 def without_loose_ends(text: str) -> str:
     """The text without punctuation at its end that closes nothing: what a breakout leaves behind."""
     lines = _EMPTY_PAIR.sub("", text).rstrip().split("\n")
-    while len(lines) > 1 and re.fullmatch(r"[\W_]*", last := lines[-1].strip()):
+    while len(lines) > 1 and _NO_WORDS.fullmatch(last := lines[-1].strip()):
         closes = (
             text.count("{") + text.count("[") > text.count("]") if last[:1] in ("}", "]") else last in ("```", "$$")
         )

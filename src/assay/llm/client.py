@@ -13,19 +13,19 @@ import contextlib
 import hashlib
 import json
 import time
-import urllib.request
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.errors import InfraError, require
+from assay.errors import InfraError
+from assay.llm.framing import BrokenReply, Response
+from assay.llm.http import Connections, Target
 from assay.llm.limits import Bucket, CoolDown, backoff, retry_after
+from assay.llm.proxied import Proxied, goes_by_proxy
 from assay.llm.secret import Secret
 
-MAX_BODY = 8 * 2**20
-"""Bytes of a reply that are read; a longer one is a fault of the server."""
 REMEMBERED = 2048
 """Replies kept in memory, for equal calls."""
 _WORTH_RETRYING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -89,9 +89,11 @@ class _Gate:
     slots: asyncio.Semaphore
     requests: Bucket
     tokens: Bucket
-    headers: dict[str, str] = field(repr=False)  # here, and only here, the key stands in the open
-    timeout: Any
     cool_down: CoolDown = field(default_factory=CoolDown)
+    ways: dict[str, tuple[Connections | Proxied, Target]] = field(
+        default_factory=dict[str, tuple[Connections | Proxied, Target]], repr=False
+    )
+    """By path how and where calls go; here, and only here, the key stands in the open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +120,23 @@ class Client:
     """Sends calls. Use `client()`, which keeps one for each event loop."""
 
     def __init__(self) -> None:
-        aiohttp: Any = require("aiohttp", "judge", "calling a judge's server")
-        self._aiohttp = aiohttp
-        proxies = bool(urllib.request.getproxies())  # asked once: it costs more than a request
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-            trust_env=proxies,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
-        self._errors: tuple[type[BaseException], ...] = (aiohttp.ClientError, TimeoutError, OSError)
+        self._connections = Connections()
+        self._proxied: Proxied | None = None
         self._gates: dict[Endpoint, _Gate] = {}
         self._replies: OrderedDict[bytes, Reply] = OrderedDict()
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
         self._lifetime = self._until_the_loop_ends()
 
     async def open(self) -> Client:
-        """Tie the session to the running loop's end."""
+        """Tie the connections to the running loop's end."""
         await anext(self._lifetime)
         return self
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._session.close()
+        await self._connections.close()
+        if self._proxied is not None:
+            await self._proxied.close()
 
     async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
         # A loop finishes its open async generators before it is closed: the one hook that asyncio offers.
@@ -186,12 +183,26 @@ class Client:
         if gate is None:
             slots = asyncio.Semaphore(max(1, endpoint.concurrency))
             buckets = Bucket(endpoint.requests_per_minute), Bucket(endpoint.tokens_per_minute)
-            headers = {"Content-Type": "application/json", **{k: v.reveal() for k, v in endpoint.headers}}
-            if endpoint.api_key:
-                headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
-            timeout = self._aiohttp.ClientTimeout(total=endpoint.attempt_timeout)
-            gate = self._gates[endpoint] = _Gate(slots, *buckets, headers, timeout)
+            gate = self._gates[endpoint] = _Gate(slots, *buckets)
         return gate
+
+    def _way(self, endpoint: Endpoint, path: str, gate: _Gate) -> tuple[Connections | Proxied, Target]:
+        """How and where the calls to one path of a server go: looked up once."""
+        headers = {"Content-Type": "application/json", **{k: v.reveal() for k, v in endpoint.headers}}
+        if endpoint.api_key:
+            headers["Authorization"] = f"Bearer {endpoint.api_key.reveal()}"
+        url = endpoint.base_url.rstrip("/") + path
+        try:
+            target = Target.of(url, headers)
+        except ValueError:  # its words could hold the key
+            raise InfraError(
+                f"the request to {url} cannot be sent: the URL, the API key or a header holds a line break or a "
+                f"character beyond Latin-1. Check where the key was read from."
+            ) from None
+        if goes_by_proxy(url):
+            self._proxied = self._proxied or Proxied()
+        gate.ways[path] = self._proxied if self._proxied and goes_by_proxy(url) else self._connections, target
+        return gate.ways[path]
 
     async def _send(self, endpoint: Endpoint, call: Call, data: bytes) -> Reply:
         gate, patience, faults = self._gate(endpoint), endpoint.deadline, list[str]()
@@ -218,27 +229,20 @@ class Client:
         raise InfraError(_gave_up(endpoint, faults))
 
     async def _attempt(self, endpoint: Endpoint, call: Call, data: bytes, timeout: float, gate: _Gate) -> Json:
-        usual = timeout == endpoint.attempt_timeout
+        connections, target = gate.ways.get(call.path) or self._way(endpoint, call.path, gate)
         try:
-            async with self._session.post(
-                endpoint.base_url.rstrip("/") + call.path,
-                data=data,
-                headers=gate.headers,
-                timeout=gate.timeout if usual else self._aiohttp.ClientTimeout(total=timeout),
-                allow_redirects=False,  # a redirect would carry the key to another host
-            ) as response:
-                raw = _scrubbed(endpoint, await _read(response))
-                status, given = response.status, response.headers
-        except self._errors as error:
+            response = await connections.post(target, data, timeout)
+        except (BrokenReply, OSError) as error:  # a timeout and a failed handshake are an OSError too
             kind = type(error).__name__
             reason = f"no reply in {timeout:.3g} s" if isinstance(error, TimeoutError) else f"{kind}: {error}"
-            raise _Fault(endpoint.api_key.scrub(reason)[:300]) from None
-        if status != 200:
-            raise _refusal(endpoint, call, status, given, raw)
+            raise _Fault(_without_secrets(endpoint, reason)[:300]) from None
+        raw = _scrubbed(endpoint, response.body)
+        if response.status != 200:
+            raise _refusal(endpoint, call, response, raw)
         body = _json_object(raw, call.listed)
         gate.tokens.correct(call.account(body) - call.tokens)
         if problem := call.fault_in(body):
-            raise _Fault(endpoint.api_key.scrub(problem)[:300])
+            raise _Fault(_without_secrets(endpoint, problem)[:300])
         return body
 
 
@@ -266,16 +270,10 @@ def _scrubbed(endpoint: Endpoint, raw: bytes) -> bytes:
     return raw
 
 
-async def _read(response: Any) -> bytes:
-    if (response.content_length or MAX_BODY + 1) <= MAX_BODY:
-        return await response.read()
-    chunks, size = list[bytes](), 0
-    async for chunk in response.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BODY:
-            raise _Fault(f"a reply of more than {MAX_BODY} bytes")
-    return b"".join(chunks)
+def _without_secrets(endpoint: Endpoint, text: str) -> str:
+    for secret in (endpoint.api_key, *(value for _, value in endpoint.headers)):
+        text = secret.scrub(text)
+    return text
 
 
 def _json_object(raw: bytes, listed: bool) -> Json:
@@ -290,8 +288,9 @@ def _json_object(raw: bytes, listed: bool) -> Json:
     return body
 
 
-def _refusal(endpoint: Endpoint, call: Call, status: int, headers: Mapping[str, str], raw: bytes) -> Exception:
-    said = endpoint.api_key.scrub(raw[:2000].decode("utf-8", "replace").strip())[:300]
+def _refusal(endpoint: Endpoint, call: Call, response: Response, raw: bytes) -> Exception:
+    status, headers = response.status, response.headers
+    said = raw[:2000].decode("utf-8", "replace").strip()[:300]
     verdict = headers.get("x-should-retry", "").lower()
     hopeless = verdict == "false" or "insufficient_quota" in said
     if verdict == "true" or (status in _WORTH_RETRYING and not hopeless):

@@ -12,7 +12,7 @@ import html
 import re
 import unicodedata
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -41,12 +41,20 @@ def folded(text: str) -> str:
     return " ".join(mixed).lower()
 
 
-_SPACED = re.compile(r"(?<![^\W_])[^\W\d_]([ ._-])(?:[^\W\d_]\1){2,}[^\W\d_](?![^\W_])")
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_]([ ._·•-]{1,2})(?:[^\W\d_](?:\1_)?\1){2,}[^\W\d_](?![^\W_])")
 _MIXED = re.compile(r"(?<![^\W_])(?=[^\W_]*[a-z])[^\W_]*[0134578@$][^\W_]*")
 _LEET_WORD = re.compile(r"[a-z]{1,12}[013457@$][a-z]")
-_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{11,}={0,2}(?![\w+/=])")
+_BASE64 = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{11,}={0,2}(?![\w+/=-])")
+_BASE32 = re.compile(r"(?<![\w])[A-Z2-7]{16,}={0,6}(?![\w=])")
 _HEX = re.compile(r"(?:\b[0-9a-fA-F]{2}\b[ ,:]{0,2}){6,}|(?:\b[01]{8}\b ?){4,}")
-_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})")
+_RUN_OF_HEX = re.compile(r"\b(?:[2-7][0-9a-fA-F]){6,}\b")
+_DECIMALS = re.compile(r"(?:\b(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])\b[ ,]{1,2}){5,}\d{2,3}\b")
+_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})|\\([0-3][0-7]{2})")
+
+
+_CODES_IN_A_ROW = re.compile(b"[\2\3]{6}")
+"""Six words of two or three signs: the lengths of what could be codes."""
+_RUN_OF_CODES = re.compile(r"[01]{8}$|(?:[2-7][0-9a-f]){6}")
 
 
 def reversed_text(text: str) -> str:
@@ -67,9 +75,14 @@ def _from_base64(text: str) -> str:
     said: list[str] = []
     for match in _BASE64.finditer(text):
         with contextlib.suppress(ValueError):
-            told = base64.b64decode(match[0].rstrip("=") + "=" * (-len(match[0].rstrip("=")) % 4)).decode("ascii")
+            bare = match[0].rstrip("=").replace("-", "+").replace("_", "/")
+            told = base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("ascii")
             if told.isprintable() and (" " in told or ":" in told):
                 said.append(told)
+    for match in _BASE32.finditer(text):
+        with contextlib.suppress(ValueError):
+            bare = match[0].rstrip("=")
+            said.append(base64.b32decode(bare + "=" * (-len(bare) % 8)).decode("ascii"))
     return " ".join(said)
 
 
@@ -78,39 +91,47 @@ def _from_bytes(text: str) -> str:
     for match in _HEX.finditer(text):
         parts = re.findall(r"[0-9a-fA-F]+", match[0])
         said.append("".join(chr(int(part, 2 if len(part) == 8 else 16)) for part in parts))
+    said += [bytes.fromhex(match[0]).decode("latin-1") for match in _RUN_OF_HEX.finditer(text)]
+    said += ["".join(chr(int(n)) for n in re.findall(r"\d+", match[0])) for match in _DECIMALS.finditer(text)]
     return " ".join(said)
 
 
 def _from_escapes(text: str) -> str:
-    return _ESCAPED.sub(lambda m: chr(int(m[0][2:], 16)), text)
+    return _ESCAPED.sub(lambda m: chr(int(m[1], 8) if m[1] else int(m[0][2:], 16)), text)
 
 
 def _unleet(text: str) -> str:
     return _MIXED.sub(lambda match: match[0].translate(_LEET), text.lower())
 
 
-def _could_be(text: str, words: AbstractSet[str]) -> Iterator[Callable[[str], str]]:
+def _could_be(text: str, tokens: Sequence[str], words: AbstractSet[str]) -> Iterator[Callable[[str], str]]:
     """The kinds of reading that a text of these words could have: a quick look."""
     odd = [word for word in words if not word.isalpha()]
-    if sum(len(word) == 1 for word in words) > 2:
+    letters, codes = sum(map((1).__eq__, map(len, words))) > 2, sum([len(word) in (2, 3) for word in odd]) > 2
+    lengths = bytes(map(len, [word[:9] for word in tokens])) if letters or codes else b""
+    if letters and b"\1\1\1\1" in lengths:
         yield _spelled
     if any(_LEET_WORD.match(word) for word in odd):
         yield _unleet
-    if sum(len(word) == 2 for word in odd) > 1 or any(len(word) == 8 and set(word) <= {"0", "1"} for word in odd):
+    in_a_row = codes and _CODES_IN_A_ROW.search(lengths)
+    if in_a_row or any(len(word) > 7 and _RUN_OF_CODES.match(word) for word in odd):
         yield _from_bytes
-    if any(len(word) > 10 for word in words):
+    long = [word for word in text.split() if len(word) > 10]
+    if any(not word.islower() and not word[1:].islower() for word in long):
         yield _from_base64
     if "&#" in text:
         yield html.unescape
-    if text.count("%") > 1:
+    if "%" in text:
         yield urllib.parse.unquote
-    if "\\u" in text or "\\x" in text:
+    if "\\u" in text or "\\x" in text or "\\1" in text:
         yield _from_escapes
 
 
-def readings_of(text: str, words: AbstractSet[str], telling: Callable[[str], bool]) -> list[Callable[[str], str]]:
+def readings_of(
+    text: str, tokens: Sequence[str], words: AbstractSet[str], telling: Callable[[str], bool]
+) -> list[Callable[[str], str]]:
     """The kinds of reading in which a text says something telling: looked up once for all of its passages."""
-    return [read for read in _could_be(text, words) if (other := read(text)) != text and telling(folded(other))]
+    return [read for read in _could_be(text, tokens, words) if (other := read(text)) != text and telling(folded(other))]
 
 
 def others(text: str, kinds: list[Callable[[str], str]]) -> Iterator[str]:

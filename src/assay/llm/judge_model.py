@@ -226,7 +226,7 @@ class JudgeModel:
 
     def keys(self, questions: Sequence[Question]) -> dict[str, str]:
         """For each question the key that its verdict stands under: letters that a response cannot guess."""
-        return {q.name: "verdict_" + letters(self.fence_secret, q.name + q.text, 8) for q in questions}
+        return verdict_keys(self.fence_secret, questions)
 
     def version(self) -> str:
         """What the judge's verdicts depend on, for a cache."""
@@ -242,10 +242,10 @@ class JudgeModel:
         """The judge's verdicts. `InfraError` is the server's fault; `Unreadable` a reply that is no verdict."""
         from assay.llm.asking import ask_once
 
+        if self.samples == 1:
+            return await ask_once(self, prompt, questions, 0)
         drawn = await asyncio.gather(*(ask_once(self, prompt, questions, sample) for sample in range(self.samples)))
         first = drawn[0]
-        if len(drawn) == 1:
-            return first
         verdicts: dict[str, Verdict] = {}
         spread: dict[str, float] = {}
         for question in questions:
@@ -291,6 +291,11 @@ class JudgeModel:
         except (Unreadable, InfraError):
             return False
         return True
+
+
+def verdict_keys(secret: str, questions: Sequence[Question]) -> dict[str, str]:
+    """For each question the key that its verdict stands under: letters that a response cannot guess."""
+    return {q.name: "verdict_" + letters(secret, q.name + q.text, 8) for q in questions}
 
 
 CONTROL = Prompt("You check responses.", "Task: What is 2 + 2?\n\nResponse: 4")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assay.llm.abroad import ABROAD, ENGLISH, STEMS
+from assay.llm.abroad import ABROAD, ASCII_STEMS, ENGLISH, STEMS
 from assay.llm.breakout import (
     FORGED_OBJECT,
     MARKUP,
@@ -23,7 +23,9 @@ from assay.llm.breakout import (
     without_loose_ends,
 )
 from assay.llm.disguise import folded, others, readings_of, reversed_text, rotated
+from assay.llm.hollow import CALLED_UP, hollow, may_be_hollow
 from assay.llm.rules import RULES, TRIGGERS, Rule
+from assay.llm.scaffold import without_scaffold
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ def redact(text: str, prompt: str = "", reference: str = "") -> Redacted:
         found.leave_out(_CREDENTIAL, "borrows authority", lambda match: True)
     if look := _look_at(found.text, prompt, reference):
         _leave_out_passages(found, look)
-    found.text = once(found.text)
+    found.text = without_scaffold(once(found.text), prompt)
     if found.passages:
         found.text = without_loose_ends(found.text)
     return found
@@ -82,8 +84,12 @@ HIDES = "hides words to the judge"
 _TO_SPACES = str.maketrans(dict.fromkeys("\t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’", " "))
 
 
+def _tokens(low: str) -> list[str]:
+    return low.translate(_TO_SPACES).split()
+
+
 def _words(low: str) -> set[str]:
-    return set(low.translate(_TO_SPACES).split())
+    return set(_tokens(low))
 
 
 # -- what is worth a look --------------------------------------------------------------------------------------------
@@ -98,22 +104,36 @@ class _Look:
     asked: set[str]
     """The words of the prompt: what it is about is no speech to the judge."""
     called: tuple[str, ...]
-    """The words in the text that call a rule up."""
+    """What in the text calls a rule up."""
     abroad: tuple[str, ...]
     """The stems of other languages in it."""
     answer: str
     """What is known to be right, where that could not be a verdict as well."""
+    wordy: bool
+    """It has words that a sentence which says nothing could be made of."""
+
+    @property
+    def only_wordy(self) -> bool:
+        """There is nothing to look for but sentences that say nothing."""
+        return not (self.called or self.kinds)
 
     def rule_broken_in(self, passage: str, seen: str) -> str:
         """The rule that a passage breaks, read as it stands or in any other way that it can be read."""
-        if self.answer and re.search(rf"(?<!\w){re.escape(self.answer)}(?!\w)", seen):
+        if self.answer and self.answer in seen and re.search(rf"(?<!\w){re.escape(self.answer)}(?!\w)", seen):
             return ""
-        if any(word in seen for word in self.called) and (broken := self._broken(seen, self.rules)):
-            return broken
-        return HIDES if any(self._broken(other, RULES) for other in others(passage, self.kinds)) else ""
+        ruled = any(word in seen for word in self.called)
+        if ruled or (self.wordy and may_be_hollow(seen)):
+            tokens = _tokens(seen)
+            broken = self._broken(seen, set(tokens), self.rules) if ruled else ""
+            if broken := broken or hollow(seen, tokens, self.asked):
+                return broken
+        return HIDES if any(self._hidden_in(other) for other in others(passage, self.kinds)) else ""
 
-    def _broken(self, seen: str, rules: tuple[Rule, ...]) -> str:
-        words = _words(seen)
+    def _hidden_in(self, other: str) -> bool:
+        tokens = _tokens(other)
+        return bool(self._broken(other, set(tokens), RULES) or hollow(other, tokens, self.asked))
+
+    def _broken(self, seen: str, words: set[str], rules: tuple[Rule, ...]) -> str:
         for rule in rules:
             said = rule.words & words
             called = (said or rule.signed(seen)) and not (rule.topical and said & self.asked)
@@ -129,17 +149,23 @@ _LABEL = re.compile(r"\d|10|100|[a-e]|yes|no|true|false|correct|pass|a?")
 def _look_at(text: str, prompt: str, reference: str) -> _Look | None:
     """What to look for in a text; nothing where no rule could apply, as in most."""
     low = folded(text)
-    words = _words(low)
-    kinds = readings_of(text, words, lambda other: not (TRIGGERS & _words(other)) <= words)
+    tokens = _tokens(low)
+    words = set(tokens)
+    kinds = readings_of(text, tokens, words, lambda other: not (TRIGGERS & _words(other)) <= words)
     kinds += [reversed_text] if len(_BACKWARDS & words) > 1 else []
     kinds += [rotated] if len(_ROTATED & words) > 1 else []
     rules = tuple(rule for rule in RULES if not rule.words.isdisjoint(words) or rule.signed(low))
-    abroad = tuple(stem for stem in STEMS if stem in low)
-    if not (rules or kinds or abroad):
+    once_each = " ".join(words)
+    abroad = tuple(stem for stem in (ASCII_STEMS if low.isascii() else STEMS) if stem in once_each)
+    wordy = not CALLED_UP.isdisjoint(words)
+    if not (rules or kinds or abroad or wordy):
         return None
-    called = (*(TRIGGERS & words), *(sign for rule in rules for sign in rule.signs), *abroad)
+    said = frozenset[str]().union(*(rule.words & words for rule in rules))
+    called = (*said, *(sign for rule in rules for sign in rule.signs), *abroad)
     answer = folded(reference.strip()) if len(reference) < 200 else ""
-    return _Look(rules, kinds, _words(prompt.lower()), called, abroad, "" if _LABEL.fullmatch(answer) else answer)
+    return _Look(
+        rules, kinds, _words(prompt.lower()), called, abroad, "" if _LABEL.fullmatch(answer) else answer, wordy
+    )
 
 
 _BACKWARDS = frozenset(word[::-1] for word in TRIGGERS if len(word) > 3)
@@ -155,6 +181,9 @@ def _leave_out_passages(found: Redacted, look: _Look) -> None:
     passages = list(passages_of(found.text))
     for i, passage in enumerate(passages):
         seen = folded(passage)
+        if look.only_wordy and not (forged or may_be_hollow(seen)):
+            kept.append(passage)
+            continue
         if forged and (_BARE_LABEL.match(seen) or _FIELD.match(seen)):
             found.note(passage, "announces a score")
             continue
@@ -162,7 +191,7 @@ def _leave_out_passages(found: Redacted, look: _Look) -> None:
             found.note("".join(passages[i:]), "opens another item")
             break
         broken = look.rule_broken_in(passage, seen)
-        if not broken and kept != passages[:i] and _DEMAND.search(seen) and not passages[i - 1].endswith("\n"):
+        if not broken and len(kept) != i and _DEMAND.search(seen) and not passages[i - 1].endswith("\n"):
             broken = found.rules[-1]  # it goes on with what was said to the judge
         if not broken:
             kept.append(passage)
@@ -185,14 +214,16 @@ _FIELD = re.compile(
 _DEMAND = re.compile(
     r"\b(?:must|should|has to|have to|needs? to|only|always|simply)\b[^\n]*\b(?:\d+|full|max\w*|highest|best)\b"
 )
-_NEXT_ITEM = re.compile(r"\s*\W*(?:question|prompt|input|problem|task|query|item|example|instruction)\s*\d*\s*[:#]")
+_NEXT_ITEM = re.compile(
+    r"\s*\W*(?:question|prompt|input|problem|task|query|item|example|instruction|q)\s*\d*\s*>?\s*[:#]"
+)
 _EMPTY_FENCE = re.compile(r"```\w*\s*```\n?")
 
 
 def _drop_forged_item(kept: list[str]) -> None:
     """A forged verdict closes an item that the response itself opened: the item goes with it, and its other fields."""
-    opened = next((k for k, passage in enumerate(kept) if k and _NEXT_ITEM.match(folded(passage))), None)
-    if opened is not None:
+    opened = next((k for k, passage in enumerate(kept) if _NEXT_ITEM.match(folded(passage))), None)
+    if opened is not None and (opened or len(kept) < 4):
         del kept[opened:]
     while kept and _FIELD.match(folded(kept[-1])):
         kept.pop()

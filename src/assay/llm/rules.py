@@ -192,6 +192,8 @@ RULES = (
         r"^\W*(?:do not|don't|never) (?:output|return|produce|emit|write|give|assign|reply|respond|answer"
         r"|use)\b[^.!?\n]{0,20}"
         r"\b(?:json|numbers?|digits?|scores?|verdict|rating|grade)\b\W*$",
+        r"^\W*(?:(?:please|only|just|never|always|do not|don't|now) )*(?:reply|respond)\b(?! to\b)",
+        r"\byour (?:reply|response|output|verdict) (?:must|should|has to|will|is to|needs? to)\b",
         r"\b(?:respond|reply|answer|write|speak) (?:only |solely |exclusively )?in (?:french|german|spanish|latin"
         r"|prose|chinese|emojis?|\w+ only)\b",
     ),
@@ -316,7 +318,7 @@ RULES = (
         "plays another role",
         """system developer admin administrator judge grader evaluator examiner instruction instructions assistant
         user human
-        moderator operator openai anthropic message""",
+        moderator operator openai anthropic message chatgpt claude gemini""",
         r"^\W*(?:system|developer|admin(?:istrator)?|judge|grader|evaluator|examiner|instructions?"
         r"|system (?:prompt|message|note|override))\s*(?:\]|>|\))?\s*[:>]",
         r"^\W*(?:assistant|user|human)\s*:\s*\W*(?:(?:score|rating|grade|verdict|result)\b.*|\d+\W*|yes\W*"
@@ -324,6 +326,8 @@ RULES = (
         r"^\W*(?:developer|admin(?:istrator)?|moderator|operator|openai|anthropic) (?:prompt|message|note|override"
         r"|notice|instruction|command|directive)s?\s*[:>\]]",
         r"^\s*#+\s*(?:system|instruction|human|assistant|developer)s?\s*:?\s*$",
+        r"^\W{0,3}[\[|<(]\s*(?:system|developer|admin(?:istrator)?|moderator|assistant)\s*[\]|>)]",
+        r"^\W*(?:chatgpt|gpt-?\d?|claude|gemini|llama|moderator|operator)\s*[:>]",
         r"\buser is (?:an? |the )?(?:admin\w*|developer|owner|operator)\b",
         topical=False,
     ),

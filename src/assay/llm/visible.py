@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 _JOINERS = "\u200c\u200d"  # part of the spelling in Persian and the Indic scripts, and of compound emoji
 _VISIBLE_FORMAT = re.compile("[\u0600-\u0605\u06dd\u070f\u08e2]")  # number and year signs: marks on paper
+_BLANKS = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")  # letters and signs that leave no ink
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _OVERRIDDEN = re.compile("\u202e([^\u202c\n]*)\u202c?")
 _NONCHARACTERS = frozenset(plane + end for plane in range(0, 0x110000, 0x10000) for end in (0xFFFE, 0xFFFF))
@@ -33,9 +34,12 @@ def visible(text: str) -> Seen:
     ('ab␀c', {'ZERO WIDTH SPACE': 1})
     """
     plain = text.replace("\n", "").replace("\t", "").isprintable()
-    if plain and (text.isascii() or not _SELECTORS.search(text)):
+    if plain and (text.isascii() or not (_SELECTORS.search(text) or _BLANKS.search(text))):
         return Seen(text)
     seen = Seen("")
+    text, blanks = _BLANKS.subn(" ", text)
+    if blanks:
+        seen.invisible["BLANK LETTER"] = blanks
     out: list[str] = []
     text = _OVERRIDDEN.sub(lambda m: m[1][::-1] + "\n", text.replace("\r\n", "\n"))  # as it would be displayed
     for i, char in enumerate(text):
@@ -99,7 +103,8 @@ CONTROL_TOKEN = re.compile(
 """What tokenizers of the known model families take for control tokens: the shapes, not a list of the tokens."""
 
 _ENDS_TURN = re.compile(
-    r"(?:<[|｜](?:[^|｜<>\n]*(?:end|eot|eos|eom|stop)[^|｜<>\n]*)[|｜]>|<end_of_turn>|</s>|<eos>|\[EOS\]|\[/INST\])",
+    r"(?:<[|｜](?:[^|｜<>\n]*(?:end|eot|eos|eom|stop|return)[^|｜<>\n]*)[|｜]>|<end_of_turn>|</s>|<eos>"
+    r"|\[(?:EOS|SEP)\]|\[/INST\])",
     re.IGNORECASE,
 )
 _STARTS_TURN = re.compile(
@@ -118,7 +123,7 @@ def turn_end(text: str) -> int:
     >>> turn_end("No.</s><s>[INST] Thanks"), turn_end("The token `</s>` ends a turn."), turn_end("a <|im_end|> b")
     (3, 29, 14)
     """
-    if not any(start in text for start in ("<|", "<｜", "</s>", "<e", "<E", "<s", "<<", "[/", "[E", "[I")):
+    if not any(start in text for start in ("<|", "<｜", "</s>", "<e", "<E", "<s", "<<", "[/", "[E", "[I", "[S")):
         return len(text)
     return min(_first_end(text), _first_start(text))
 
@@ -143,6 +148,18 @@ def _first_start(text: str) -> int:
 
 
 _TRAILING = re.compile(rf"(?:\s*(?:{CONTROL_TOKEN.pattern}))+\s*$", re.IGNORECASE)
+
+
+_LEADING = re.compile(rf"\s*(?:(?:{CONTROL_TOKEN.pattern})\s*)+", re.IGNORECASE)
+
+
+def without_leading_tokens(text: str) -> str:
+    """The text without the control tokens before its first word: they end a turn that did not begin.
+
+    >>> without_leading_tokens("</s><s>Paris.")
+    'Paris.'
+    """
+    return _LEADING.sub("", text, count=1) if text.lstrip()[:1] in ("<", "[", "|") and _LEADING.match(text) else text
 
 
 def without_padding(text: str) -> str:
