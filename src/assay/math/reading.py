@@ -12,7 +12,7 @@ from assay.math.tree import Group, Node, Num, Op, Quantity, Sym
 from assay.math.words import choice, choices, led_choice, normal_words, number_in_words
 
 _INTEGER = re.compile(r"-?\d{1,18}")
-_LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
+_LED = re.compile(r"\s*(?:\\text\w*\{)?(?:\([A-J]\)|[A-J][.)]\s)")
 
 
 def in_words(words: str) -> Node | None:
