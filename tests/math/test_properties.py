@@ -1,7 +1,11 @@
-"""What must hold for every answer: reflexive, symmetric, blind to spelling, never blind to a digit."""
+"""What must hold for every answer: reflexive, symmetric, blind to spelling, never blind to a digit.
+
+EXAMPLES=20000 pytest tests/math/test_properties.py     # many more than a run of the tests takes
+"""
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import pytest
@@ -13,7 +17,8 @@ from assay.math.canonical import canonical
 from assay.math.limits import TooLarge, Unreadable
 from assay.math.parse import read
 
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+EXAMPLES = int(os.environ.get("EXAMPLES", "120"))
+QUICK = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 numbers = st.integers(-999, 999)
 letters = st.sampled_from("xyzab")
@@ -61,6 +66,74 @@ def answers() -> st.SearchStrategy[str]:
             ["yes", "no solution", r"\text{Monday}", "(B)", "odd", r"\infty", r"\emptyset", "2:30 pm", r"\pm 3"]
         ),
     )
+
+
+SHAPES = [
+    "@", "-@", "@.5", r"@.\overline{37}", r"\frac{@}{100003}", r"@\frac{1}{3}", r"@ \times 10^{3}", r"@\%", r"\$@", r"@^\circ",
+    "@ cm", r"@ \text{ m/s}^2", "@ apples", "@:100003", "3:@:100003", r"\sqrt{@+2}", r"\sqrt[3]{@}", r"2^{@}", r"\log_{7} @", r"\ln(@+1)",
+    r"\binom{@+9}{3}", r"\lfloor @ + \frac{1}{2} \rfloor", "|@ + 1|", r"e^{@}", r"@\pi", "@ + 2i", "3 - @i", "@x", "x^2 + @", "x^{@}",
+    r"\frac{x+@}{y}", r"\sin(x + @)", r"\sqrt{x^2 + @}", "a_{@}", "f(@)", "(@, 1)", "(1, @)", "(2, 5, @)", "[@, 10^{15})", r"(-\infty, @]",
+    r"(-9, @) \cup (10^{15}, \infty)", r"\{-5, @\}", "-5, -4, @", r"\pm @", "x = @", "x > @", r"-3 \le x < @", r"x \neq @", "y = @x + 1", "x + 2y = @",
+    "x = @, y = 2", "f(x) = x + @", r"\begin{pmatrix} @ & 1 \\ 0 & 2 \end{pmatrix}", r"\begin{bmatrix} 1 \\ @ \end{bmatrix}", "@i + 2j",
+    r"x \equiv 2 \pmod{@+1}", r"\frac{\pi}{@+3} + 2k\pi", "(a) 3, (b) @", r"\text{Area} = @", r"\sum_{k=1}^{3} (k+@)", r"\mathbb{R} \setminus \{@\}",
+    r"\{x \mid x < @\}", r"@ \text{ hours}", r"\vec{a} + @\vec{b}",
+]  # fmt: skip
+"""One for each kind of answer; none means the same for two numbers."""
+digits = st.integers(1, 10**12).map(str)
+
+
+@given(st.sampled_from(SHAPES), digits, digits)
+@QUICK
+def test_another_number_is_another_answer_of_every_kind(shape: str, n: str, m: str) -> None:
+    assume(n != m)
+    one, other = shape.replace("@", n), shape.replace("@", m)
+    assert equivalent(one, one)
+    verdict = equivalent(one, other)
+    assert not verdict, verdict.reason
+    assert not equivalent(other, one)
+
+
+@given(st.sampled_from(SHAPES), st.integers(1, 10**12), st.integers(0, 11), st.integers(1, 9))
+@QUICK
+def test_a_changed_digit_is_seen_in_every_kind(shape: str, n: int, place: int, by: int) -> None:
+    figures = list(str(n).zfill(place + 1))
+    k = len(figures) - 1 - place
+    figures[k] = str((int(figures[k]) + by) % 10)
+    changed = int("".join(figures))
+    assume(changed not in (n, 0))
+    verdict = equivalent(shape.replace("@", str(changed)), shape.replace("@", str(n)))
+    assert not verdict, verdict.reason
+
+
+@given(st.sampled_from(SHAPES), st.integers(1, 999).map(str))
+@QUICK
+def test_spelling_does_not_matter_in_any_kind(shape: str, n: str) -> None:
+    text = shape.replace("@", n)
+    for spell in SPELLINGS[:-1]:
+        if "," in text and spell("(") == r"\left(" and "(a)" in text:
+            continue  # labels are no brackets
+        verdict = equivalent(spell(text), text)
+        assert verdict, (spell(text), verdict.reason)
+
+
+@given(st.sampled_from(SHAPES), st.integers(1, 999).map(str))
+@QUICK
+def test_the_canonical_form_of_every_kind_is_one(shape: str, n: str) -> None:
+    once = canonical(read(shape.replace("@", n)))
+    try:
+        again = canonical(read(once))
+    except (Unreadable, TooLarge):
+        return
+    only_shown = ("sum(", "mod(", "vec(", "[[", " $")  # written so for people, and read otherwise
+    assert again == once or any(mark in once for mark in only_shown)
+
+
+@given(st.sampled_from(SHAPES), st.sampled_from(SHAPES), st.integers(1, 99).map(str))
+@QUICK
+def test_the_order_does_not_matter_between_kinds(a: str, b: str, n: str) -> None:
+    a, b = a.replace("@", n), b.replace("@", n)
+    one_way = "." in a + b or r"\frac" in a + b  # what a gold fixes is its precision
+    assert one_way or equivalent(a, b).equal == equivalent(b, a).equal
 
 
 @given(answers())
@@ -136,7 +209,7 @@ def test_one_more_is_another_value(text: str, by: int) -> None:
 
 
 @given(st.text(alphabet=r"0123456789+-*/^(){}[]|,.;:=<>!'_%$\& \n" + "abcdefgxyz" + "√π∞½²°≤±", max_size=40))
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=max(400, EXAMPLES), deadline=None, derandomize=True)
 def test_any_text_gets_a_verdict(text: str) -> None:
     assert equivalent(text, "7").rule
     assert equivalent("7", text).rule

@@ -122,7 +122,7 @@ def is_factor_word(c: Cursor, left: Node) -> bool:
     token = c.peek()
     if token in RELATIONS or token in ("and", "or", "mod", "to") or not token.isascii():
         return False
-    if token == "min" and c.peek(1) not in ("(", "{", "\\{", "_"):
+    if (token == "min" and c.peek(1) not in ("(", "{", "\\{", "_")) or (token == "sec" and not c.peek(1)):
         return False
     if token in FUNCTIONS or token == "pi" or token == "oo":
         return True
@@ -146,8 +146,8 @@ def word(c: Cursor) -> Node:
         return Sym(token)
     if token in NUMBER_WORDS and (c.n == 1 or c.peek() in SCALES):
         return Num(NUMBER_WORDS[token] * (SCALES[c.take()] if c.peek() in SCALES else 1))
-    if token in ("Reals", "Integers", "Naturals", "Rationals", "Complexes"):
-        return Sym(token)
+    if token in _SETS:
+        return name(c, _SETS[token]) if c.peek() == "_" else Sym(token)
     if token in GREEK:
         return name(c, token)
     split = _split_function(token)
@@ -159,9 +159,14 @@ def word(c: Cursor) -> Node:
         raise Unreadable(f"{token!r} is a word")
     if len(token) == 4 and not token.isupper():
         raise Unreadable(f"{token!r} is a word")
+    if len(token) == 3 and token.istitle() and c.i in c.spaced and c.peek().isalpha() and len(c.peek()) > 1:
+        raise Unreadable(f"{token!r} is a name")
     c.i -= 1
     c.split(token)  # several variables side by side: an exponent belongs to the last
     return word(c)
+
+
+_SETS = {"Reals": "R", "Integers": "Z", "Naturals": "N", "Rationals": "Q", "Complexes": "C"}
 
 
 def _split_function(token: str) -> tuple[str, str] | None:
@@ -185,11 +190,17 @@ def name(c: Cursor, letter: str) -> Node:
     if letter in "fgh" and c.t[c.i : c.i + 6] == _INVERSE_OF:
         c.i += 5
         return _applied(c, letter + "^-1")
-    if c.peek() == "(" and (letter in "fgh" or letter[0].isupper() or letter[-1] == "'"):
+    if c.peek() == "(" and (letter in "fgh" or letter[0].isupper() or letter[-1] == "'" or _defined(c)):
         return _applied(c, letter)
     return Sym(letter)
 
 
+def _defined(c: Cursor) -> bool:
+    """Whether it is a function that is being defined: `y(x) = ...`."""
+    return c.i == 1 and c.peek(1) in _ARGUMENTS and c.peek(2) == ")" and c.peek(3) == "="
+
+
+_ARGUMENTS = frozenset("xtnzθ")
 _LONGEST_INDEX = 1000
 
 
@@ -199,7 +210,7 @@ def _indexed(c: Cursor, letter: str) -> Node:
     try:
         index = argument(c, whole=c.peek().isdecimal())
     except Unreadable:
-        c.i = start
+        c.retry(start)
         index = argument(c, whole=True, text=True)
     if isinstance(index, Num) and letter in ("C", "A", "P") and c.peek() == "^":
         return _choose(c, letter, index)

@@ -37,7 +37,9 @@ def argument(c: Cursor, whole: bool = False, text: bool = False) -> Node:
         return bracket(c)
     if token in ("-", "+"):
         c.i += 1
+        c.enter()
         node = argument(c, whole)
+        c.leave()
         return Op("neg", (node,)) if token == "-" else node
     if token[:1].isdecimal() and not whole and len(token) > 1 and token.isdecimal():
         c.t[c.i] = token[1:]
@@ -51,7 +53,10 @@ def argument(c: Cursor, whole: bool = False, text: bool = False) -> Node:
     if token[:1].isalpha() and len(token) == 1:
         c.i += 1
         return Sym(token)
-    return c.grammar.atom(c)
+    c.enter()
+    node = c.grammar.atom(c)
+    c.leave()
+    return node
 
 
 def _text_argument(c: Cursor) -> str:
@@ -93,6 +98,8 @@ def braces(c: Cursor) -> Node:
         if len(inner) == 1 and inner.isalpha():
             c.i = i + 3
             return Sym(inner)
+    if t[i + 2] in ("|", "\\mid") and t[i + 1].isalpha() and not c.bars and not _SIGNS.isdisjoint(t[i + 3 : i + 12]):
+        return set_of(c)  # `{x | x > 2}`
     c.i += 1
     if c.peek() == "}":
         c.i += 1
@@ -113,6 +120,9 @@ def braces(c: Cursor) -> Node:
     if isinstance(inside, Group) and inside.kind == "list":
         return Group("set", inside.items, "{")
     return inside
+
+
+_SIGNS = frozenset({"<", ">", "<=", ">=", "\\le", "\\ge", "\\leq", "\\geq", "\\ne", "\\neq", "\\in"})
 
 
 def set_of(c: Cursor) -> Node:

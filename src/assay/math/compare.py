@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from assay.math.canonical import canonical
 from assay.math.decision import Closeness, Decision
-from assay.math.forms import both_signs, is_scalar, is_signed, point, unwrap
+from assay.math.forms import both_signs, is_scalar, is_signed, of_sets, one_name, point, unwrap
 from assay.math.intervals import same_region
 from assay.math.matrices import work_out
 from assay.math.quantity import same_quantity
@@ -27,9 +27,13 @@ def same(gold: Node, answer: Node, near: Closeness) -> Decision:
         rough = _roughly(gold, answer, near)
         if rough is not None:
             return rough
+    if isinstance(gold, Group) or isinstance(answer, Group):
+        gold, answer = one_name(gold, answer)
     gold, answer = unwrap(gold), unwrap(answer)
     if isinstance(gold, Group) != isinstance(answer, Group):
         gold, answer = point(gold), point(answer)
+        if _said_twice(gold, answer, near):
+            return Decision(True, "one value said twice")
     if isinstance(gold, (Group, Matrix)) != isinstance(answer, (Group, Matrix)):
         vector, other = (answer, gold) if isinstance(gold, (Group, Matrix)) else (gold, answer)
         for tuple_ in components(vector):
@@ -42,6 +46,15 @@ def same(gold: Node, answer: Node, near: Closeness) -> Decision:
             if decision is not None:
                 return decision
     return Decision(False, f"{_kind(gold)} against {_kind(answer)}")
+
+
+def _said_twice(gold: Node, answer: Node, near: Closeness) -> bool:
+    """`7.5 or 15/2` as the one value that it is."""
+    several, one = (gold, answer) if isinstance(gold, Group) else (answer, gold)
+    if not isinstance(several, Group) or several.open != "or":
+        return False
+    parts = (one, *several.items)
+    return all(is_scalar(n) and not is_signed(n) for n in parts) and all(same(n, one, near).same for n in several.items)
 
 
 _ROUGH = Closeness(Fraction(1, 20))
@@ -121,6 +134,8 @@ def _expanded(group: Group) -> list[Node]:
 
 def _collections(gold: Group, answer: Group, near: Closeness) -> Decision:
     left, right = _expanded(gold), _expanded(answer)
+    if of_sets(left) != of_sets(right):
+        return Decision(False, "sets against what is in them")
     if {gold.open, answer.open} == {"and", "or"} and any(variables(n) for n in left):
         return Decision(False, "and against or")  # of numbers, `1 and 2` and `1 or 2` list the same ones
     if "set" in (gold.kind, answer.kind):

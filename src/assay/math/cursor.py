@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from assay.math.lex import Tokens
-from assay.math.limits import DEEPEST, TooLarge, Unreadable
+from assay.math.limits import DEEPEST, MOST_RETRIES, TooLarge, Unreadable
 from assay.math.tree import Node
 
 
@@ -31,7 +31,7 @@ _PADDING = ("",) * 8
 class Cursor:
     """Where the reading is. `bars` counts open `|`, so that the next one closes; `braced` how many braces are open."""
 
-    __slots__ = ("bars", "braced", "depth", "grammar", "i", "in_set", "n", "spaced", "t", "upright")
+    __slots__ = ("bars", "braced", "depth", "grammar", "i", "in_set", "n", "retries", "spaced", "t", "upright")
 
     def __init__(self, tokens: Tokens, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -44,6 +44,7 @@ class Cursor:
         self.bars = 0
         self.braced = 0
         self.in_set = False
+        self.retries = 0
 
     def peek(self, ahead: int = 0) -> str:
         """The token here, or further on; empty at the end."""
@@ -81,6 +82,13 @@ class Cursor:
         self.depth += 1
         if self.depth > DEEPEST:
             raise TooLarge(f"more than {DEEPEST} levels of brackets")
+
+    def retry(self, start: int) -> None:
+        """Go back to read something another way; a few times in all, because within each other they multiply."""
+        self.retries += 1
+        if self.retries > MOST_RETRIES:
+            raise TooLarge(f"more than {MOST_RETRIES} places that can be read in two ways")
+        self.i = start
 
     def leave(self) -> None:
         """Come up one level."""

@@ -161,7 +161,31 @@ def _modular(a: Node, b: Node) -> bool | None:
     if x is None:
         return None
     y = _rational(b)
-    return None if y is None else x == y
+    if y is None:
+        return None
+    return None if x == y and _height(a) + _height(b) > _SAFE_HEIGHT else x == y
+
+
+_SAFE_HEIGHT = 120
+"""Bits below which no two expressions differ by a multiple of the prime, or by a power that is one modulo it."""
+
+
+def _height(node: Node) -> int:
+    """An upper bound for the bits of the whole numbers in an expression once it is multiplied out."""
+    if isinstance(node, Num):
+        return node.value.numerator.bit_length() + node.value.denominator.bit_length()
+    if not isinstance(node, Op):
+        return 1
+    if node.memo is not None and "height" in node.memo:
+        return cast("int", node.memo["height"])
+    if node.op == "^":
+        n = _integer(node.args[1], 0)
+        height = _height(node.args[0]) * min(abs(n), 1 << 40) if n is not None else 1 << 40
+    else:
+        height = sum(map(_height, node.args)) + 1
+    node.memo = node.memo or {}
+    node.memo["height"] = height
+    return height
 
 
 def _rational(node: Node) -> int | None:

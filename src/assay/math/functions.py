@@ -72,10 +72,12 @@ def function_argument(c: Cursor, fn: str) -> Node:
         inside = {"{": braces, "[": bracket, "(": bracket}.get(opened, c.grammar.atom)(c)
         c.leave()
         return inside
+    c.enter()
     if c.peek() == "-":
         c.i += 1
-        return Op("neg", (function_argument(c, fn),))
-    c.enter()
+        negative = Op("neg", (function_argument(c, fn),))
+        c.leave()
+        return negative
     node = c.grammar.power(c)
     while c.peek() and fn != "root" and c.grammar.starts_factor(c, node) and _same_argument(c):
         node = mixed(c, node) or Op("*", (node, c.grammar.power(c)))
@@ -225,6 +227,8 @@ def environment(c: Cursor) -> Node:
         return Group("list", tuple(n for r in rows for n in r), "and")
     if not rows or len({len(r) for r in rows}) != 1:
         raise Unreadable("the rows of a matrix differ in length")
+    if kind in ("array", "matrix") and len(rows) == len(rows[0]) == 1:
+        return rows[0][0]
     matrix = Matrix(tuple(rows))
     return Op("det", (matrix,)) if kind == "vmatrix" else matrix
 

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from assay.math.equal import equal
+from assay.math.forms import both_signs, is_signed
 from assay.math.scalars import number
 from assay.math.tree import CONSTANTS, Group, Node, Num, Op, Relation, Sym, variables
 
@@ -33,7 +34,9 @@ def same_region(a: Node, b: Node) -> bool | None:
     if x[1] and y[1] and x[1] != y[1]:
         return False
     if len(left) != len(right):
-        return False
+        left, right = _merged(left), _merged(right)
+        if len(left) != len(right):
+            return False
     rest = list(right)
     for i in left:
         match = next((k for k, j in enumerate(rest) if _same_interval(i, j)), None)
@@ -41,6 +44,37 @@ def same_region(a: Node, b: Node) -> bool | None:
             return False
         del rest[match]
     return True
+
+
+def _merged(parts: list[Interval]) -> list[Interval]:
+    """The same region in as few intervals as it takes; as it was where their order cannot be told."""
+    if len(parts) < 2 or len(parts) > MOST_PARTS or any(math.isnan(_place(e)) for p in parts for e in (p.low, p.high)):
+        return parts
+    ordered = sorted(parts, key=lambda p: _place(p.low))
+    found = ordered[:1]
+    for part in ordered[1:]:
+        last = found[-1]
+        if _same_end(last.high, part.low):
+            if last.high_closed or part.low_closed:
+                found[-1] = Interval(last.low, last.low_closed, part.high, part.high_closed)
+            else:
+                found.append(part)
+        elif not _well_apart(last.high, part.low) or not _well_apart(last.high, part.high):
+            return parts
+        elif _place(part.low) > _place(last.high):
+            found.append(part)
+        elif _place(part.high) > _place(last.high):
+            found[-1] = Interval(last.low, last.low_closed, part.high, part.high_closed)
+    return found
+
+
+MOST_PARTS = 16
+
+
+def _well_apart(a: Node, b: Node) -> bool:
+    """Whether two ends differ by so much that their order is plain."""
+    x, y = _place(a), _place(b)
+    return x != y and (math.isinf(x) or math.isinf(y) or abs(x - y) > 1e-6 * max(abs(x), abs(y)))
 
 
 def _same_interval(i: Interval, j: Interval) -> bool:
@@ -86,6 +120,8 @@ def _region(node: Node) -> tuple[list[Interval], str] | None:
             return _all(node)
         case Op(op="cup"):
             return _union([_region(n) for n in node.args])
+        case Op(op="cap"):
+            return _met(_region(node.args[0]), _region(node.args[1]))
         case Op(op="setminus"):
             return _without(_region(node.args[0]), _region(node.args[1]))
         case Sym(name="Reals"):
@@ -106,6 +142,21 @@ def _union(parts: list[tuple[list[Interval], str] | None]) -> tuple[list[Interva
         names.add(part[1])
     names.discard("")
     return (found, names.pop() if names else "") if len(names) < 2 else None
+
+
+def _met(
+    a: tuple[list[Interval], str] | None, b: tuple[list[Interval], str] | None
+) -> tuple[list[Interval], str] | None:
+    """What two intervals have in common, where their ends are well apart."""
+    if a is None or b is None or len(a[0]) != 1 or len(b[0]) != 1:
+        return None
+    (x,), (y,) = a[0], b[0]
+    if not _well_apart(x.low, y.low) or not _well_apart(x.high, y.high):
+        return None
+    low, high = (x if _place(x.low) > _place(y.low) else y), (x if _place(x.high) < _place(y.high) else y)
+    if not _place(low.low) < _place(high.high):
+        return None
+    return [Interval(low.low, low.low_closed, high.high, high.high_closed)], a[1] or b[1]
 
 
 def _without(
@@ -224,6 +275,9 @@ def _one_sided(r: Relation) -> tuple[list[Interval], str] | None:
         return None
     name = _label(left)
     if sign == "!=":
+        if is_signed(right):
+            points = [Interval(n, True, n, True) for n in both_signs(right)]
+            return _without(([Interval(_MINUS_INF, False, _INF, False)], name), (points, ""))
         return [Interval(_MINUS_INF, False, right, False), Interval(right, False, _INF, False)], name
     if sign in ("<", "<="):
         return [Interval(_MINUS_INF, False, right, sign == "<=")], name

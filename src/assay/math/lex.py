@@ -31,7 +31,7 @@ _SPLITS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\[,;: ]|,|'|_| |~)"
 _BARE_SPLITS = r"(?:,\\!\s*|,\\,|,\{\}|\\!,|\{,\}|\{\\,\}|\{ \}|\\[,;: ]|_| |~)"
 _FONTS = (
     r"text(?:bf|it|rm|normal|sf|tt|up|sc)?|math(?:rm|bf|it|sf|tt|cal|scr|frak|normal)|operatorname|mbox|hbox|boldsymbol|bm|pmb"
-    r"|emph|underline|ensuremath|boxed|fbox|bold|style|rm|bf|it"
+    r"|emph|ce|underline|ensuremath|boxed|fbox|bold|style|rm|bf|it"
 )
 _REST = (
     r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![\d.]))?|\.\d+(?:[eE][-+]?\d+)?"

@@ -8,6 +8,8 @@ MOST_TOKENS = 1_500
 """An answer of more tokens is compared as text only."""
 DEEPEST = 60
 """Brackets, fractions and functions inside one another."""
+MOST_RETRIES = 8
+"""Places of one answer that are read a second time in another way."""
 MOST_ITEMS = 400
 """Items of a list, or cells of a matrix, that are compared one by one."""
 MOST_BITS = 40_000

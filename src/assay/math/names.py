@@ -200,6 +200,7 @@ SIGNS = {
     "\\ddots": "\\ldots",
     "\\prime": "'",
     "\\setminus": "\\setminus",
+    "\\cr": "\\\\",
     "\\backslash": "\\setminus",
     "\\bigcup": "\\cup",
     "\\bigcap": "\\cap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from assay.math.brackets import argument, to_number
@@ -30,7 +31,13 @@ def number(c: Cursor) -> Node:
         return Num(node.value * scale)
     if c.peek() == "\\ldots" and "." in text:
         c.i += 1
+        block = _REPEATS.fullmatch(text)
+        return _with_period(block[1], block[2] or block[3]) if block else node
     return node
+
+
+_REPEATS = re.compile(r"(\d*\.\d{0,20}?)(?:(\d)\2\2+|(\d{2,12}?)\3+)")
+"""`0.1666...` and `0.142857142857...`, whose last digits say how they go on."""
 
 
 _REPEATED = ("\\overline", "\\bar", "\\dot")
@@ -56,9 +63,13 @@ def _repeating(c: Cursor, text: str) -> Node:
     digits = block.name
     if not digits.isdecimal():
         raise Unreadable("repeating digits")
+    return _with_period(text, digits)
+
+
+def _with_period(text: str, digits: str) -> Num:
+    """A decimal with the digits that it repeats for ever."""
     decimals = len(text.partition(".")[2])
-    base = to_number(text).value
-    return Num(Fraction(base) + Fraction(int(digits), (10 ** len(digits) - 1) * 10**decimals))
+    return Num(Fraction(to_number(text).value) + Fraction(int(digits), (10 ** len(digits) - 1) * 10**decimals))
 
 
 def based(c: Cursor, digits: str) -> Node:
@@ -81,7 +92,11 @@ def mixed(c: Cursor, left: Node) -> Node | None:
     if not isinstance(left, Num) or not isinstance(left.value, int):
         return None
     start = c.i
-    if c.peek() == "\\frac" or (c.peek() == "{" and c.peek(2) == "/"):
+    if c.peek() == "\\frac":
+        if not _of_digits(c):
+            return None
+        part = c.grammar.atom(c)
+    elif c.peek() == "{" and c.peek(2) == "/" and c.peek(1).isdecimal() and c.peek(3).isdecimal():
         part = c.grammar.atom(c)
     elif c.peek().isdecimal() and c.peek(1) == "/" and c.peek(2).isdecimal():
         part = Op("/", (Num(int(c.peek())), Num(int(c.peek(2)))))
@@ -95,6 +110,18 @@ def mixed(c: Cursor, left: Node) -> Node | None:
     if c.peek()[:1].isdecimal():
         raise Unreadable("two numbers side by side")
     return None
+
+
+def _of_digits(c: Cursor) -> bool:
+    """Whether the fraction here has written numbers above and below; nothing else is read twice."""
+    k = 1
+    for _ in range(2):
+        braced = c.peek(k) == "{"
+        k += braced
+        if not c.peek(k).isdecimal() or (braced and c.peek(k + 1) != "}"):
+            return len(c.peek(1)) > 1 and k == 2  # `\\frac12`: one token for both
+        k += 1 + braced
+    return True
 
 
 def _proper(part: Node) -> Fraction | None:

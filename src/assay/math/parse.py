@@ -146,7 +146,18 @@ def item(c: Cursor) -> Node:
         return Relation((part, node), ("=",)) if not isinstance(node, Relation) else node
     if said is not None:
         return named(said, node)
-    return Quantity(node, (sign,)) if sign else node
+    return Quantity(_abbreviated(node), (sign,)) if sign else node
+
+
+_ABBREVIATED = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
+
+
+def _abbreviated(price: Node) -> Node:
+    """`$2.5M` as millions."""
+    if isinstance(price, Op) and price.op == "*" and isinstance(price.args[0], Num) and isinstance(price.args[1], Sym):
+        size = _ABBREVIATED.get(price.args[1].name)
+        return price if size is None else Num(price.args[0].value * size)
+    return price
 
 
 def relation(c: Cursor) -> Node:
@@ -168,7 +179,12 @@ def relation(c: Cursor) -> Node:
             break
         signs.append(sign)
         sides.append(side(c))
+    if "in" in signs and isinstance(sides[-1], Sym):
+        sides[-1] = _SETS_IN_LETTERS.get(sides[-1].name, sides[-1])
     return Relation(tuple(sides), tuple(signs)) if signs else sides[0]
+
+
+_SETS_IN_LETTERS = {"Z": Sym("Integers"), "N": Sym("Naturals"), "R": Sym("Reals"), "Q": Sym("Rationals")}
 
 
 _END_OF_SIDE = SEPARATORS | CLOSERS | frozenset(RELATIONS)
@@ -222,6 +238,8 @@ def total(c: Cursor) -> Node:
         first = first if sign == "+" else negated(first) if sign == "-" else Op(sign[1:], (first,))
     else:
         first = product(c)
+    if c.t[c.i] == "-" and (first == _REALS or (isinstance(first, Group) and first.kind == "set")):
+        first = _without(c, first)
     if c.t[c.i] not in _ADDITIVE:
         return first
     terms = [first]
@@ -232,6 +250,18 @@ def total(c: Cursor) -> Node:
         term = product(c)
         terms.append(term if sign == "+" else Op("neg", (term,)) if sign == "-" else Op(sign[1:], (term,)))
     return Op("+", tuple(terms))
+
+
+def _without(c: Cursor, whole: Node) -> Node:
+    """`\\mathbb{R} - \\{0\\}`: the minus between two sets."""
+    while c.t[c.i] == "-" and c.t[c.i + 1] in _OPENS_SET:
+        c.i += 1
+        whole = Op("setminus", (whole, product(c)))
+    return whole
+
+
+_OPENS_SET = frozenset({"\\{", "{", "[", "("})
+_REALS = Sym("Reals")
 
 
 _ATOM_SIGNS = frozenset("([{|") | {"\\{", "\\langle", "\\lfloor", "\\lceil"}
@@ -251,7 +281,7 @@ def product(c: Cursor) -> Node:
         token = c.t[c.i]
         if token in _END_OF_PRODUCT or (token == "U" and _joins_sets(c, left)):
             return left
-        if token == "/" and len(c.t[c.i + 1]) > 1 and is_unit_word(c.t[c.i + 1]) and isinstance(left, Num):
+        if token == "/" and len(c.t[c.i + 1]) > 1 and is_unit_word(c.t[c.i + 1]) and _written_out(left):
             return left  # `12/hr`
         if token in ("*", "/") or (token == "times" and c.t[c.i + 1][:1].isdecimal()):
             token = "*" if token == "times" else token
@@ -274,6 +304,11 @@ def product(c: Cursor) -> Node:
             left = Op("*", (left, power(c))) if whole is None else with_postfix(c, whole)
         else:
             return left
+
+
+def _written_out(node: Node) -> bool:
+    """A number, in scientific notation or not."""
+    return isinstance(node, Num) or (isinstance(node, Op) and node.op == "*" and isinstance(node.args[0], Num))
 
 
 def _joins_sets(c: Cursor, left: Node) -> bool:

@@ -44,6 +44,8 @@ def _in_other_words(
     x, y = measure(g_unit), measure(a_unit)
     if x is not None and y is not None and x[0] == y[0]:
         return same(_times(g, Num(x[1])), _times(a, Num(y[1]))), "converted units"
+    if {g_unit, a_unit} in _STERLING:
+        return same(g, a), "the same unit"
     if g_unit == ("$",) or a_unit == ("$",):
         other = a_unit if g_unit == ("$",) else g_unit
         return (same(g, a), "a unit left out") if _money(other) else (False, "other units")
@@ -83,7 +85,13 @@ def _apart(g_unit: tuple[str, ...], a_unit: tuple[str, ...]) -> tuple[_Measured,
 
 def _money(unit: tuple[str, ...]) -> bool:
     """Whether nothing in a unit speaks against dollars: `per hour` and `each` do not, `euros` and `cm` do."""
-    return unit[0] in ("/", "per", "a", "an", "each", "in", "for", "total") or "$" in unit
+    first = unit[0]
+    return first in _NO_OTHER_MONEY or "$" in unit or unit in _US_DOLLARS
+
+
+_NO_OTHER_MONEY = frozenset({"/", "per", "a", "an", "each", "in", "for", "total", "dollar", "dollars", "USD"})
+_US_DOLLARS = tuple((*us, dollars) for us in (("US",), ("U", "S")) for dollars in ("dollar", "dollars"))
+_STERLING = ({("£",), ("pound",)}, {("£",), ("pounds",)})
 
 
 def _split(node: Node) -> tuple[Node, tuple[str, ...]]:
@@ -135,7 +143,7 @@ _SPELLED = {"²": "2", "³": "3", "person": "people", "square": "2", "€": "eur
 def _percent(g: Node, g_unit: tuple[str, ...], a: Node, a_unit: tuple[str, ...], same: Same) -> bool | None:
     if g_unit == a_unit:
         return same(g, a)
-    if g_unit and a_unit and g_unit[0] != a_unit[0]:
+    if (g_unit and a_unit and g_unit[0] != a_unit[0]) or _is_angle(g) or _is_angle(a):
         return False
     verdict = same(g, a)
     if verdict:

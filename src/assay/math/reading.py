@@ -13,7 +13,7 @@ from assay.math.words import choice, choices, led_choice, normal_words, number_i
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 _FRACTION = re.compile(r"(-?)(?:([0-9]{1,18})/([0-9]{1,18})|\\[dt]?frac\{([0-9]{1,18})\}\{([0-9]{1,18})\})")
-_LED = re.compile(r"\s*(?:\\text\w*\{)?\([A-J]\)")
+_LED = re.compile(r"\s*(?:\\text\w*\{)?(?:\([A-J]\)|[A-J][.)]\s)")
 
 
 def in_words(words: str) -> Node | None:

@@ -13,6 +13,7 @@ from assay.math.limits import TooLarge, Unreadable
 from assay.math.point import NeedsIntegers, Point
 from assay.math.tree import Group, Node, Num, Op, Quantity, Relation, Sym, has, variables, walk
 
+_RATIOS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
 _NAMING = frozenset({"*", "apply", "/", "abs", "ratio", "norm"})
 
 
@@ -22,7 +23,7 @@ def is_name(node: Node) -> bool:
         return node.name not in ("oo", "pi", "i")
     if isinstance(node, Group):
         return node.kind == "tuple" and all(is_name(n) for n in node.items)
-    if isinstance(node, Op) and node.op == "apply":
+    if isinstance(node, Op) and (node.op == "apply" or (node.op in _RATIOS and isinstance(node.args[0], Sym))):
         return True
     return isinstance(node, Op) and node.op in _NAMING and all(is_name(n) for n in node.args)
 
@@ -45,7 +46,11 @@ def value_of(relation: Relation) -> Node | None:
 
 def same_relation(a: Relation, b: Relation, same: Callable[[Node, Node], bool]) -> bool | None:
     """Whether two equations or inequalities say the same; None where they are of another kind than is decided here."""
-    if a.signs == b.signs and len(a.signs) == 1 and all(same(x, y) for x, y in zip(a.sides, b.sides, strict=True)):
+    if (
+        a.signs == b.signs
+        and len(a.signs) == 1
+        and all(x == y or same(x, y) for x, y in zip(a.sides, b.sides, strict=True))
+    ):
         return True
     if len(a.sides) == 2 and all(r.signs[0] in ("<", ">", "<=", ">=") for r in (a, b)) and canonical(a) == canonical(b):
         return True
@@ -110,7 +115,8 @@ def _same_name(a: Relation, b: Relation) -> bool:
         return True
     if names[0] == names[1]:
         return True
-    return any(isinstance(n, Op) and n.op == "apply" for n in names) and any(n == Sym("y") for n in names)
+    applied = [n.args[0] for n in names if isinstance(n, Op) and n.op == "apply"]
+    return bool(applied) and any(n == Sym("y") or n in applied for n in names)
 
 
 def _inequalities(a: Relation, b: Relation) -> bool | None:

@@ -66,8 +66,40 @@ _STOPS = frozenset(
     {",", ";", "and", "or", "", "=", ")", "]", "\\}", "\\\\", "\\approx", "}", "<", ">", "<=", ">=", "+"}
 )
 _DENIALS = frozenset(
-    {"not", "wrong", "incorrect", "never", "isn", "no", "false", "impossible", "more", "less", "fewer", "than"}
+    {
+        "not",
+        "wrong",
+        "incorrect",
+        "never",
+        "isn",
+        "no",
+        "false",
+        "impossible",
+        "more",
+        "less",
+        "fewer",
+        "than",
+        "at",
+        "most",
+        "least",
+        "before",
+        "cannot",
+        "root",
+        "factorial",
+        "if",
+        "when",
+        "but",
+        "except",
+        "answer",
+        "otherwise",
+        "remainder",
+        "tens",
+        "tenths",
+        "hundredths",
+        "thousandths",
+    }
 )
+"""Words that no unit has: with them a number says something else."""
 
 
 def take_unit(c: Cursor) -> tuple[str, ...]:
@@ -198,7 +230,7 @@ def _name(c: Cursor) -> str:
     if token == "°" and c.peek(1) in ("C", "F", "K"):
         c.i += 2
         return "°" + c.t[c.i - 1]
-    if token.isalpha() and len(token) in (2, 3):  # `Nm`
+    if token.isalpha() and len(token) in (2, 3) and token not in _NO_UNITS:  # `Nm`
         for k in range(1, len(token)):
             if token[:k] in UNITS and token[k:] in UNITS:
                 c.split([token[:k], token[k:]])
@@ -208,6 +240,9 @@ def _name(c: Cursor) -> str:
         c.i += 1
         return token
     return ""
+
+
+_NO_UNITS = frozenset({"has", "had", "as", "at", "am", "pm", "may", "can", "get", "got"})
 
 
 def _raised(c: Cursor) -> int:

@@ -226,7 +226,8 @@ def _by_value(g: Node, a: Node, options: Options) -> Decision:
         return Decision(canonical(g) == canonical(a), "the same form")
     near = _nearness(options.tolerance, options.rounding)
     try:
-        return numbers(g, a, near) if isinstance(g, Num) and isinstance(a, Num) else same(g, a, near)
+        decision = numbers(g, a, near) if isinstance(g, Num) and isinstance(a, Num) else same(g, a, near)
+        return decision if decision.same is not None or g != a else Decision(True, "the same form")
     except (TooLarge, Unreadable, RecursionError):
         return Decision(None, "undecided")
 

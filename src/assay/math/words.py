@@ -30,14 +30,15 @@ def normal_words(text: str) -> str:
     if wrapped:
         text = wrapped.group(1) or wrapped.group(2) or text
     words = _SPACE.split(text)
-    kept = [w.rstrip(".") for w in words if w and w not in _ARTICLES]
+    kept = [w.strip("'").rstrip(".") for w in words if w and w not in _ARTICLES]
+    kept = kept[2:] if kept[:2] == ["it", "is"] else kept
     joined = " ".join(kept)
     return _SAME.get(joined, joined)
 
 
-_CHOICE = re.compile(r"\s*(?:option|choice|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
+_CHOICE = re.compile(r"\s*(?:option|choice|letter|answer|case|part)?\s*[:(\[]?\s*([A-Ja-j])\s*[)\].:]*\s*$", re.I)
 _LED_CHOICE = re.compile(
-    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$|,\s(?=[a-z]{3})|\s\((?=[A-Za-z]{3})))(.*)$",
+    r"\s*(?:(?:option|choice|answer)\s+\(?([A-Ja-j])\)?(?![A-Za-z])|\(([A-Ja-j])\)|([A-J])(?:[.:)]\s|[.:)]$|,\s(?=[a-z]{3})|\s\((?=[A-Za-z]{3}|[-+]?[\d$])))(.*)$",
     re.I | re.S,
 )
 _PARTS = re.compile(r"(?<!\w)\([a-jA-J]\)|(?:^|[\s,;])[a-j]\)")
@@ -155,9 +156,12 @@ def only_number(text: str) -> Fraction | None:
     plain = _plain(text)
     if _QUALIFIED.search(plain):
         return None
-    found = _NUMBER.findall(plain)
+    found = list(_NUMBER.finditer(plain))
     if found:
-        return Fraction(found[0].replace(",", "")) if len(found) == 1 else None
+        said = found[0]
+        if len(found) > 1 or _NUMBERED.search(plain, 0, said.start()) or _OTHER_NUMBER.search(plain):
+            return None
+        return Fraction(said.group().replace(",", ""))
     words = plain.lower().replace(",", " ").split()
     counted = [k for k, w in enumerate(words) if w in NUMBER_WORDS or w in SCALES]
     if not counted or len(words) > 12:
@@ -167,9 +171,16 @@ def only_number(text: str) -> Fraction | None:
     return number_in_words(" ".join(words[first : last + 1]))
 
 
+_NUMBERED = re.compile(
+    r"\b(?:exercise|problem|page|question|step|case|line|equation|figure|table|part|theorem|lemma|section|chapter|number)\s+\(?$",
+    re.I,
+)
+"""What a number in `see exercise 17` is the number of."""
+_OTHER_NUMBER = re.compile(rf"\b(?:{'|'.join(w for w in NUMBER_WORDS if w != 'one')})\b", re.I)
 _QUALIFIED = re.compile(
     r"\b(?:not|no|never|n't|without|if|or|least|most|than|between|under|over|above|below|up\s+to|almost|nearly|wrong|double|twice|triple|half|times"
-    r"|squared|cubed|choose|minus|plus)\b|[=^\\<>]",
+    r"|multiples?|divisible|remainder|tens|less|fewer|tenths?|hundredths?|thousandths?|negative|except|but|root|factorial|power|loss|percent|first|last|before|cannot"
+    r"|squared|cubed|choose|minus|plus|close|closer|near|nearer|exceeds?|possibly|maybe|perhaps)\b|\d-digit|[=^\\<>≤≥≠]|\d\+(?!\s?\d)",
     re.I,
 )
 """Words with which a number in a sentence is not simply that number."""
@@ -177,8 +188,10 @@ _QUALIFIED = re.compile(
 
 def same_list(gold: str, answer: str) -> bool:
     """Whether two lists of words, as in `red, blue`, have the same members."""
-    g, a = (sorted(normal_words(p) for p in _LISTED.split(_plain(text)) if p.strip()) for text in (gold, answer))
-    return len(g) > 1 and g == a
+    g, a = ([normal_words(p) for p in _LISTED.split(_plain(text)) if p.strip()] for text in (gold, answer))
+    if {"yes", "no"}.issuperset(g):  # one for each of several questions
+        return len(g) > 1 and g == a
+    return len(g) > 1 and sorted(g) == sorted(a)
 
 
 _LISTED = re.compile(r"\s*(?:[,;]\s*(?:and\b)?|\band\b|\\\\)\s*")
@@ -211,6 +224,6 @@ def same_letters(gold: str, answer: str) -> bool:
 _MARK = re.compile(r"_|\^")
 _ARROW = re.compile(r"\\(?:long)?(?:to|rightarrow)(?![a-z])|->|→")
 _INDEX_MARKS = re.compile(
-    r"(?<=[A-Za-z)}])_|(?<=[A-Za-z)}\d])\^(?=\{?\d?[+-]\}?$)|\\(?:text|math)\w*(?=\{)|[\s{}$]|\\[,;!]"
+    r"(?<=[A-Za-z)}])_|(?<=[A-Za-z)}\d])\^(?=\{?\d?[+-]\}?$)|\\(?:text\w*|math\w*|ce)(?=\{)|[\s{}$]|\\[,;!]"
 )
 _PLAIN_TEXT = re.compile(r"[\w()+,.=*/-]+")

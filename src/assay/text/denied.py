@@ -18,21 +18,28 @@ _DENIED_BEFORE = re.compile(
 _SUPPOSED_BEFORE = re.compile(
     r"(?:\b(?:if|suppose|supposing|assume|assuming|imagine|unless|pretend)\b[^.!?\n,;:]{0,60}"
     r"\b(?:answer|result|solution|value|it)\b[^.!?\n,;:]{0,30}"
-    r"|(?<!or\s)\b(?:maybe|perhaps|possibly|might\s+be|could\s+be|may\s+be|could\s+have\s+been|would\s+have\s+been|for\s+example|e\.g\.)"
-    r"(?:\s+(?:it|is|the|answer|even|just|say))*)" + _OPEN + r"$",
+    r"|(?<!or\s)\b(?:maybe|perhaps|possibly|might\s+be|could\s+be|may\s+be|could\s+have\s+been|would\s+have\s+been|for\s+example|e\.g\."
+    r"|podría\s+ser|pourrait\s+être|könnte|может\s+быть)"
+    r"(?:\s+(?:it|is|the|answer|even|just|say))*|(?:可能|也许|或许)是?)" + _OPEN + r"$",
     re.I,
 )
 _ASSUMED_BEFORE = re.compile(
-    r"\b(?:suppose|supposing|assume|assuming|imagine|pretend)\s+(?:that\s+)?\$?\\?\w{1,5}\s*=" + _OPEN + r"$", re.I
+    r"\b(?:were|let)\s+the\s+(?:answer|result|value)\s+(?:be\s+)?"
+    + _OPEN
+    + r"$|\b(?:suppose|supposing|assume|assuming|imagine|pretend)\s+(?:that\s+)?\$?\\?\w{1,5}\s*="
+    + _OPEN
+    + r"$",
+    re.I,
 )
 _DOUBTED = re.compile(
     r"\b(?:might|may|could|would|tempt\w*\s+to)\s+(?:\w+\s+)?(?:think|guess|believe|expect|say|conclude)\b"
+    r"|\b(?:nobody|no\s+one)\b|\bcommon\s+(?:mistake|error)|\b(?:many|some|most)\s+(?:students|people|would)\b|\bfalse\s+that\b"
     r"|\bnot\s+(?:sure|certain|true|clear|believe|think|the\s+case)\b|\bn['’]t\s+(?:think|believe|sure)\b|\bunsure\b"
-    r"|\b(?:claim(?:s|ed)?|wrong(?:ly)?|mistaken(?:ly)?|naive(?:ly)?|falsely|doubt)\b",
+    r"|(?<!\bwe\s)(?<!\bi\s)\b(?:claim(?:s|ed)|wrong(?:ly)?|mistaken(?:ly)?|naive(?:ly)?|falsely|doubt)\b",
     re.I,
 )
 _CONDITION = re.compile(r"\b(?:if|had|were)\b", re.I)
-_SENTENCE = re.compile(r"[.!?](?=\s)|\n|;|,\s*but\b")
+_SENTENCE = re.compile(r"[.!?](?=\s)|\n|;|,\s*(?:but|so|therefore|thus|hence|and\s+so)\b")
 
 
 def doubted(text: str, start: int, lead: str) -> bool:
@@ -74,7 +81,12 @@ def _maybe_doubted(s: str) -> bool:
         or "mist" in s
         or "naiv" in s
         or "fals" in s
-        or "doubt" in s
+        or "doub" in s
+        or "obod" in s
+        or "no o" in s
+        or "many" in s
+        or "some" in s
+        or "most" in s
         or not s.isascii()
     )
 
@@ -83,14 +95,18 @@ _DENIED_AFTER = re.compile(
     r"[\s$.)\]*\"'`\\]*(?:is|was|would\s+be|were|seems|looks|cannot|can['’]t|isn['’]t|wasn['’]t)\s*"
     r"(?:not\b|n['’]t\b|wrong|incorrect|false|impossible|be\s+(?:right|correct|the\s+answer)|(?:also\s+)?(?:clearly\s+)?"
     r"(?:wrong|incorrect|not\b)|the\s+wrong|an?\s+(?:wrong|incorrect))"
-    r"|[\s$.)\]*\"'`\\]*\(?(?:wrong|incorrect)\b",
+    r"|[\s$.)\]*\"'`\\]*\(?(?:wrong|incorrect)\b"
+    r"|[\s$*}]*(?:ではない|ではありません|じゃない|[이가은는]?\s*아(?:닙니다|니다|니에요))",
     re.I,
 )
 
 
 def denied(text: str, start: int, end: int) -> bool:
     """Whether what stands at `text[start:end]` is denied or only supposed by the words around it."""
-    if _denied_before(text[_last_stop(text, start - 110 if start > 110 else 0, start) : start]):
+    before = text[_last_stop(text, start - 110 if start > 110 else 0, start) : start]
+    if _denied_before(before):
+        return True
+    if ("laim" in before or "hink" in before or "would" in before) and _counterfactual(text, start):
         return True
     return len(text) > end + 4 and bool(_DENIED_AFTER.match(text, end, end + 40))
 
@@ -103,6 +119,15 @@ def _denied_before(before: str) -> bool:
     if _maybe_denied(near) and _DENIED_BEFORE.search(near):
         return True
     return _maybe_supposed(before, near) and bool(_SUPPOSED_BEFORE.search(before) or _ASSUMED_BEFORE.search(before))
+
+
+def _counterfactual(text: str, start: int) -> bool:
+    """Whether what begins at `start` is what somebody claims, or what would be: `if there were 6, it would be`."""
+    sentence = _SENTENCE.split(text[start - 160 if start > 160 else 0 : start])[-1]
+    return doubted(text, start, "") or bool(_WERE_WOULD.search(sentence))
+
+
+_WERE_WOULD = re.compile(r"\b(?:if|had)\b.*\bwere\b.*\bwould\b|\bwere\b.*\bwould\s+have\b", re.S | re.I)
 
 
 def _maybe_denied(s: str) -> bool:
@@ -128,7 +153,7 @@ def _maybe_denied(s: str) -> bool:
 
 
 def _maybe_supposed(s: str, near: str) -> bool:
-    # if; suppose; assume; imagine; unless; pretend
+    # if; suppose; assume; imagine; unless; pretend; were, let the answer be
     # near it: maybe, may be; perhaps; possibly; might, could, would be; for example, e.g.
     return (
         "if " in s
@@ -137,6 +162,8 @@ def _maybe_supposed(s: str, near: str) -> bool:
         or "magin" in s
         or "unles" in s
         or "reten" in s
+        or "were the" in s
+        or "let the" in s
         or "may" in near
         or "rhap" in near
         or "ossib" in near
@@ -144,4 +171,5 @@ def _maybe_supposed(s: str, near: str) -> bool:
         or "uld " in near
         or "xamp" in near
         or "e.g" in near
+        or not near.isascii()
     )

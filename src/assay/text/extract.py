@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from assay.text.boxes import MOST_BOXES, Span, boxed, last_boxed
 from assay.text.denied import denied
-from assay.text.stated import spoken_answer
+from assay.text.stated import TAIL, spoken_answer
 from assay.text.unmarked import unfence, unmarked
 
 
@@ -63,34 +64,40 @@ def _may_stop(text: str) -> bool:
 
 def without_reasoning(response: str) -> str:
     """The same with all that follows, whatever stop tokens are in it: a program may well hold `</s>`."""
-    if "K" in response and ("[THINK]" in response[:64] or response.rfind("[/THINK]") >= 0):
-        response = _after_marks(response, "[THINK]", "[/THINK]")
+    if "K" in response and response.rfind("THINK") >= 0:
+        for opening, closing in _SHOUTED:
+            response = _after_marks(response, opening, closing)
     if not response.isascii() and response.rfind("think▷") >= 0:
         response = _after_marks(response, "◁think▷", "◁/think▷")
     if ">" not in response or "<" not in response:
         return response
-    if "|" in response and response.rfind("channel|>") >= 0:
-        response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
-    found = _thinking_in(response)
-    if found:
-        for tag in THINKING:
-            if tag in found:
-                response = _after_marks(response, f"<{tag}>", f"</{tag}>")
+    if "|" in response:
+        if response.rfind("channel|>") >= 0:
+            response = _after_marks(response, "<|channel|>analysis", "<|channel|>final<|message|>")
+        if response.rfind("_of_th") >= 0:
+            for opening, what in dict.fromkeys(_TOKENS.findall(response)):
+                response = _after_marks(response, f"<|{opening}_of_{what}|>", f"<|end_of_{what}|>")
+    for tag in dict.fromkeys(_thinking_in(response)):
+        response = _after_marks(response, f"<{tag}>", f"</{tag}>")
     return response
 
 
-THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad")
+THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "reflection")
 """The tags that hold what is thought and not said."""
-_THINKING = re.compile(f"</?({'|'.join(THINKING)})>")
-_MARK = re.compile(rf"<(?:/?(?:{'|'.join(THINKING)})>|\||/s>|end_of_turn>)")
+_TAG = rf"(?:\w{{1,12}}:)?(?:{'|'.join(THINKING)})"
+"""One of them as it may be written: `think`, `Think`, `seed:think`."""
+_THINKING = re.compile(f"</?({_TAG})>", re.I)
+_MARK = re.compile(rf"<(?:/?{_TAG}>|\||/s>|end_of_turn>)", re.I)
 """Whatever begins or ends what is not said."""
+_SHOUTED = (("[THINK]", "[/THINK]"), ("<|START_THINKING|>", "<|END_THINKING|>"))
+_TOKENS = re.compile(r"<\|(begin|start)_of_(thought|thinking|think)\|>")
 _SHORT = 4_000
 """A text up to this length is searched by regular expression: the fastest way, unless every character is a `<`."""
 _FEW = 32
 
 
 def _thinking_in(text: str) -> Sequence[str]:
-    """The tags of thinking that stand in a text; of a long one with many a `<`, those whose name does."""
+    """The tags of thinking that stand in a text, as they are written."""
     if len(text) <= _SHORT:
         return _THINKING.findall(text)
     found, at = list[str](), len(text)
@@ -100,7 +107,8 @@ def _thinking_in(text: str) -> Sequence[str]:
             return found
         if mark := _THINKING.match(text, at):
             found.append(mark[1])
-    return [tag for tag in THINKING if text.rfind(tag) >= 0]
+    # many a `<`: all of them are looked at only where the end of such a tag stands, in capitals or not
+    return _THINKING.findall(text) if any(text.rfind(f"{tag[1:]}>") >= 0 for tag in THINKING) else ()
 
 
 def _after_marks(text: str, opening: str, ending: str) -> str:
@@ -132,6 +140,8 @@ _JOINT = re.compile(
     r"|\([a-z0-9]\)|\b[A-Za-z]\w?(?:_\{?\w+\}?)?\s*(?:=|:))*",
     re.I,
 )
+_NEXT_PART = re.compile(r"\W*(?:part\s*)?\(?[b-h]\)\W*(?:(?:the\s+)?[a-z]+\s+is\W*)?", re.I)
+"""What stands between the answers of two parts: `(b)`, `**Part (b):** The value is`."""
 
 
 def _joined(text: str, last: Span) -> tuple[str, tuple[str, ...]]:
@@ -144,13 +154,15 @@ def _joined(text: str, last: Span) -> tuple[str, tuple[str, ...]]:
         if earlier is None or earlier.end > current.start:
             break
         gap = text[earlier.end : current.start]
-        if len(gap) > 80 or not _AND.search(gap) or not _JOINT.fullmatch(gap):
+        if len(gap) > 80 or not (_NEXT_PART.fullmatch(gap) or (_AND.search(gap) and _JOINT.fullmatch(gap))):
             break
         if denied(text, earlier.start, earlier.end):
             break
         parts.append(earlier.inner)
         current = earlier
     parts.reverse()
+    if len({part.strip() for part in parts}) == 1:
+        return last.inner, ()
     return ", ".join(parts), tuple(parts[:-1])
 
 
@@ -163,6 +175,8 @@ def final_answer(response: str) -> FinalAnswer | None:
     ('8',)
     """
     text = after_thinking(response)
+    if "Q" in text and text.rfind("\nQ", max(0, len(text) - TAIL)) >= 0:
+        text = _before_next_question(text)
     if ">" in text and "<" in text:
         for tag in _ANSWER_TAGS if text.rfind("nswer>") >= 0 else _ANSWER_TAGS[2:]:
             if text.rfind(tag) >= 0 and (found := _from_tags(text, tag[:-1])):
@@ -173,14 +187,45 @@ def final_answer(response: str) -> FinalAnswer | None:
         spoken = (
             spoken_answer(rest) if len(rest) > 8 and ("nswer" in rest or "####" in rest or "NSWER" in rest) else None
         )
-        return _boxed(text, box) if spoken is None else _said_after(text, box, spoken)
+        if spoken is not None:
+            return _said_after(text, box, spoken)
+        return _boxed(text, box) if len(rest) < 20 or not _TAKEN_BACK.match(rest) else _last_value(rest)
+    if "<" in text:
+        text = _MARKUP.sub("", text)
     spoken = spoken_answer(text)
     if spoken is not None:
-        return _said(spoken)
+        rest = text[spoken.end :]
+        return _said(spoken) if len(rest) < 20 or not _TAKEN_BACK.match(rest) else _last_value(rest)
     if text.rfind("\\boxed{") >= 0:
         return None  # every box is denied, and nothing else is stated
+    return _last_value(text)
+
+
+def _last_value(text: str) -> FinalAnswer | None:
     found = unmarked(text)
     return FinalAnswer(*found) if found else None
+
+
+_TAKEN_BACK = re.compile(
+    r"\W*(?:(?:hmm+|wait|no|oh|oops|sorry|hold\s+on|actually)\W+)*(?:just\s+kidding|scratch\s+that|on\s+second\s+thought"
+    r"|(?:this|that)(?:\s+is|\s+was|['’]s)\s+(?:wrong|incorrect|not\s+(?:right|correct)|an?\s+(?:mistake|error))"
+    r"|I\s+made\s+an?\s+(?:\w+\s+)?(?:mistake|error))\b",
+    re.I,
+)
+"""What takes back the statement before it."""
+
+
+_MARKUP = re.compile(r"</?(?:b|i|u|p|em|strong|span|div)>")
+_NEXT_QUESTION = re.compile(r"\n\s{0,8}\n(?:Q|Question)\s?:")
+_STATES = re.compile(r"nswer\W{0,4}(?:is|:)|####|\\boxed", re.I)
+
+
+def _before_next_question(text: str) -> str:
+    """The text up to a question that is asked once the answer is stated: a base model goes on with the next example."""
+    for m in islice(_NEXT_QUESTION.finditer(text), MOST_BOXES):
+        if _STATES.search(text, max(0, m.start() - 300), m.start()):
+            return text[: m.start()]
+    return text
 
 
 def _said(spoken: Span | None) -> FinalAnswer | None:
@@ -257,6 +302,8 @@ def _from_tags(text: str, name: str) -> FinalAnswer | None:
     earlier_end = text.rfind(ending, 0, start) if text.find("<", 0, start) >= 0 else -1
     earlier = text.rfind(opening, 0, earlier_end) if earlier_end >= 0 else -1
     rivals = (text[earlier + len(opening) : earlier_end].strip(),) if earlier >= 0 else ()
+    if inner[-1] == "?":
+        return None
     if "\\boxed" in inner:
         box = _last_good_box(inner)
         if box is not None:

@@ -17,16 +17,16 @@ _ANSWER_ABROAD = (
 _LEAD = re.compile(
     r"(?:option|choice)\s+is\b"
     r"|(?:answers?\b|ans\b\.?)[*_\s]*(?:(?:to|of|for)\s+[^.\n:=$]{1,80}?)?\s*"
-    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[\"']?\s*[:=：]|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
+    r"(?:\b(?:is|are|was|must\s+be|should\s+be|would\s+be|will\s+be|equals|comes\s+to)\b|[\"']?\s*(?:[:=：→]|[-=]>)|(?<=answer)[*_]*\s*\n)[*_\s]*:?"
     rf"|(?:{_ANSWER_ABROAD})[*_\s]*(?:final[ea]?\s*)?(?:[:：=]|(?:est|ist|es|é|è|jest|to|adalah|هو|है)(?=\s)|是|为|為|は|은|는)[*_\s]*:?"
-    r"|A\s?:(?=\s*\S)|####",
+    r"|故选\s*[:：]?|应选\s*[:：]?|A\s?:(?=\s*\S)|####",
     re.I,
 )
-_KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", " ans ")
+_KEYS = ("nswer", "option is", "choice is", "####", "NSWER", "\nA:", "\nAns", "\nans", "\nANS", " ans ")
 _LONGEST_KEY = max(map(len, _KEYS))
-_AT_THE_START = ("A:", "Ans", "ans")
-_OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, " ans ": 1}
-_FOREIGN = re.compile(f"(?i){_ANSWER_ABROAD}")
+_AT_THE_START = ("A:", "Ans", "ans", "ANS")
+_OFFSET = {"nswer": -1, "NSWER": -1, "\nA:": 1, "\nAns": 1, "\nans": 1, "\nANS": 1, " ans ": 1}
+_FOREIGN = re.compile(f"(?i){_ANSWER_ABROAD}|故选|应选")
 
 
 def _abroad(text: str) -> bool:
@@ -67,21 +67,35 @@ _MOST_LEADS = 24
 _FILLER = re.compile(
     r"(?:therefore|thus|so|hence|that|just|simply|approximately|about|exactly|indeed|the|option|choice)\b[\s,:]*", re.I
 )
-_SENTENCE_END = re.compile(r"\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b")
+_SENTENCE_END = re.compile(
+    r"(?<!\bi\.e)(?<!\be\.g)\.(?=\s|$|\*|\"|'|”)(?!\s*\d)|[\n。！？!?](?![=\d)\]}])|<\||\s#{2,}|(?=</)|\bI hope\b"
+)
 _BULLET = re.compile(r"[-•]\s+")
-_ASIDE = re.compile(r"(?<=[\d%])\s+\((?=[^()]*[a-z])[^()]*\s[^()]*\)$")
+_ASIDE = re.compile(r"(?<=[\d%])\s+\((?!or\s+(?:maybe|perhaps|possibly)\b)(?=[^()]*[a-z])[^()]*\s[^()]*\)$")
 """`16 (4 squared)`"""
 _QUOTES = re.compile(r"^(?:\s|\\?[\"'“”`*_])+")
 _BECAUSE = re.compile(
     r"[,\s]\s{0,4}\(?(?:i\.e\.|namely|or\s+(?:about|approximately|roughly)\b|equivalently"
     r"|because|since|which|where|so\b|as\b|but\b|due to|when\b|if\b|given"
-    r"|after|assuming|based on).*$",
+    r"|after|assuming|based on|obtained|(?:by|using|from)\s+(?:the|our|[A-Z]\w+['’]s|[a-z]+ing)\b).*$"
+    r"|(?:;|\s[-–—])\s{1,4}(?=[a-z]{2,}\s+[a-z]{2,}\s).*$|\s\[see\s[^\]]*\]$",
     re.I | re.S,
 )
 _CONTRAST = re.compile(
     r"(?:,|\s\(|\s[-–—])\s{0,4}(?:and\s|but\s)?not\s.*$|,?\s(?:rather than|instead of|as opposed to)\s.*$", re.I | re.S
 )
 """`13, not 12`: what the answer is contrasted with."""
+_DISOWNED = re.compile(r"\b(?:wrong|incorrect|false|untrue|not\s+(?:true|right|correct|the\s+answer))\b", re.I)
+_CASES = re.compile(r"\b(?:if|when|otherwise|else|odd|even)\b")
+"""`17 if n is even and 18 if n is odd` is no one answer."""
+_TAKEN_BACK = re.compile(
+    r"\bbut\s+(?:I\s+(?:get|got|think|believe|find)|actually|really|(?:it|that)(?:\s+is|\s+was|'s)\s+(?:wrong|not|incorrect)"
+    r"|the\s+(?:correct|right|true|real|actual)|it\s+is\s+[-$\\]?\d+)\b"
+    r"|(?:ではない|ではありません|じゃない|아닙니다|아니다|아니에요)$",
+    re.I,
+)
+"""What takes a statement back in the same sentence: `42 according to the key, but I get 43`."""
+_UNCLOSED_BOX = re.compile(r"\\boxed\s*\{[^{}]*$")
 _COPULA = re.compile(r"(?:です|である|だ|입니다|이다|이에요|예요)$")
 FENCE = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)(?<!\\)\$(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]|\*\*([^*\n]+?)\*\*", re.S)
 
@@ -94,7 +108,7 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     """The phrase after `the answer is`."""
     i = lead.end()
     how = "####" if lead.group() == "####" else "stated"
-    while i < len(text) and text[i] in " \t\n*_:\"'“`>":
+    while i < len(text) and (text[i] in " \t\n*_:：\"'“`" or (text[i] == ">" and text[i - 1] == "\n")):
         i += 1
     bullet = _BULLET.match(text, i) if "\n" in text[lead.end() - 1 : i] else None
     i = bullet.end() if bullet else i
@@ -108,7 +122,13 @@ def _statement(text: str, lead: re.Match[str]) -> Span | None:
     if end and end.group() in ("?", "？"):
         return None  # a question states nothing
     phrase = rest[: end.start()] if end else rest
-    phrase = _BECAUSE.sub("", phrase) if not phrase.lstrip().startswith(("if", "when")) else phrase
+    if _TAKEN_BACK.search(phrase) or _UNCLOSED_BOX.search(phrase):
+        return None
+    if not phrase.lstrip().startswith(("if", "when")) and (cut := _BECAUSE.search(phrase)):
+        if _DISOWNED.search(cut.group()):
+            return None
+        if len(_CASES.findall(cut.group())) < 2:
+            phrase = phrase[: cut.start()]
     phrase = _CONTRAST.sub("", phrase) if "not" in phrase or " of " in phrase or " than " in phrase else phrase
     phrase = _QUOTES.sub("", phrase).rstrip("*_`\"'“”\\").strip()
     phrase = _ASIDE.sub("", phrase) if phrase[-1:] == ")" and phrase[:1].isdecimal() else phrase
