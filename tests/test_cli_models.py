@@ -80,7 +80,7 @@ def test_eval_rm_prints_the_table(tmp_path):
 @pytest.mark.parametrize("row", ['{"prompt": "a"}', "no json", '{"chosen": 1, "rejected": 2, "prompt": "x"}'])
 def test_preferences_that_cannot_be_read_say_where(tmp_path, row):
     (tmp_path / "p.jsonl").write_text(json.dumps(PREFS[0]) + "\n" + row + "\n")
-    with pytest.raises(InputError, match="(line|row) 2"):
+    with pytest.raises(InputError, match=r"(line|row) 2"):
         read_preferences(tmp_path / "p.jsonl")
 
 

@@ -5,6 +5,7 @@ from assay.engine.engine import Engine, leaves
 from assay.engine.plain import (
     call,
     check_columns,
+    check_response,
     from_trl,
     needs_groups,
     needs_loop,
@@ -22,6 +23,7 @@ __all__ = [
     "Engine",
     "call",
     "check_columns",
+    "check_response",
     "from_trl",
     "leaves",
     "needs_groups",

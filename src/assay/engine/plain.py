@@ -45,8 +45,8 @@ def score(
     """
     reward, rows = as_reward(reward), rows if isinstance(rows, str | bytes | Mapping) else list(rows)
     trajectories = trajectories_of(rows)
-    if trajectories and isinstance(first := rows[0], Mapping) and not isinstance(first, Trajectory):
-        check_response(reward, cast("Mapping[str, Any]", first))
+    if trajectories:
+        check_response(reward, rows[0])
     outputs = _run(reward, trajectories, step, context, engine)
     if on_failure == "raise":
         for i, output in enumerate(outputs):
@@ -180,8 +180,7 @@ def check_columns(reward: RewardFunction, row: Trajectory, given: Any = None) ->
 
     `given` is the row as it was before it became a trajectory: only there an absent response is not an empty one.
     """
-    if isinstance(given, Mapping) and not isinstance(given, Trajectory):
-        check_response(reward, cast("Mapping[str, Any]", given))
+    check_response(reward, given)
     for leaf in leaves(reward, of_every_row=True):
         for column in required_columns(leaf):
             if column == "ground_truth" and row.ground_truth is None:
@@ -190,16 +189,19 @@ def check_columns(reward: RewardFunction, row: Trajectory, given: Any = None) ->
                 raise missing_column(leaf.name, column, row, parameter=column not in leaf.contract.columns)
 
 
-def check_response(reward: RewardFunction, row: Mapping[str, Any]) -> None:
-    """Raise `MissingColumn` where a row says nothing of what came back and the reward looks at that: an absent
+def check_response(reward: RewardFunction, row: Any) -> None:
+    """Raise `MissingColumn` where a dict says nothing of what came back and the reward looks at that: an absent
     response would be scored like an empty one."""
-    inner = row.get("metadata")
-    known = {*row, *(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else ())}
+    if isinstance(row, Trajectory) or not isinstance(row, Mapping):
+        return
+    given = cast("Mapping[str, Any]", row)
+    inner = given.get("metadata")
+    known = {*given, *(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else ())}
     if known & {"response", "completion", "messages"}:
         return
     for leaf in leaves(reward):
         if call_of(leaf).reads_response:
-            raise missing_column(leaf.name, "response", row)
+            raise missing_column(leaf.name, "response", given)
 
 
 def required_columns(leaf: RewardFunction) -> list[str]:

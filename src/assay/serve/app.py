@@ -23,8 +23,8 @@ from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
 from assay.adapters.lower import part_names, refuse_groups, refuse_steps
-from assay.engine import Engine, needs_groups
-from assay.errors import ConfigError, InputError, require
+from assay.engine import Engine, check_response, needs_groups
+from assay.errors import ConfigError, InputError, MissingColumn, require
 from assay.record import to_dict, to_json
 from assay.reward import RewardFunction, as_reward
 from assay.serve.batcher import Batcher, Closed, Full
@@ -133,7 +133,7 @@ class _Server:
             status, said, headers = 503, {"error": str(closed)}, {"Retry-After": "1"}
         except TimeoutError:
             status, said = 504, {"error": f"not scored within {self.config.timeout} s"}
-        except (InputError, ConfigError, TypeError) as error:
+        except (InputError, ConfigError, MissingColumn, TypeError) as error:
             status, said = 422, {"error": str(error)}
         self.metrics.request(path, status, time.perf_counter() - started)
         return status, said, headers
@@ -143,6 +143,8 @@ class _Server:
         rows, step = body.get("rows"), body.get("step")
         if not isinstance(rows, list) or not (step is None or isinstance(step, int)):
             raise InputError('needed {"rows": [...], "step": null or a number}; found ' + str(list(body)))
+        for row in rows:
+            check_response(self.batcher.reward, row)
         trajectories = [Trajectory.of(row) for row in rows]
         outputs = await self._outputs(trajectories, step, key)
         return {"outputs": [to_dict(output) for output in outputs]}
