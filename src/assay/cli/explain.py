@@ -6,6 +6,8 @@ import inspect
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from assay.calling import Call
 from assay.cli.choices import chosen_reward
@@ -19,9 +21,10 @@ from assay.reward import FunctionReward, RewardFunction, call_of
 
 
 def explain(
-    spec: Annotated[list[str], typer.Argument(help="A reward, as for `assay score --reward`.")],
+    spec: Annotated[list[str], typer.Argument(metavar="SPEC", help="A reward, as for `assay score --reward`.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML file's key=value."),
     ] = None,
 ) -> None:
     """Explain a reward: what it asserts, which columns it needs, how it is called, how it is known to be hacked."""
@@ -39,8 +42,8 @@ def _explain_class(name: str, lacks: str) -> None:
     cls, out = builtin_class(name), console()
     out.print(f"{name}  ({cls.__name__})", style="bold")
     _paragraphs(cls, "")
-    out.print(f"  {lacks}", markup=False)
-    out.print(f"  takes: {parameters(cls)}", markup=False)
+    _line("", lacks)
+    _line("", f"takes: {parameters(cls)}")
 
 
 def _explain(reward: RewardFunction, depth: int) -> None:
@@ -56,17 +59,24 @@ def _explain(reward: RewardFunction, depth: int) -> None:
     _paragraphs(reward.fn if isinstance(reward, FunctionReward) else reward, indent)
     contract, call = reward.contract, call_of(reward)
     needs = required_columns(reward)
-    out.print(f"{indent}  needs: {', '.join(needs) if needs else 'no column beyond the response'}")
-    out.print(f"{indent}  called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
+    if not isinstance(reward, FunctionReward) and (takes := parameters(type(reward))):
+        _line(indent, f"takes: {takes}")
+    _line(indent, f"needs: {', '.join(needs) if needs else 'no column beyond the response'}")
+    _line(indent, f"called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
     span = "anywhere" if contract.range is None else f"in [{contract.range[0]:g}, {contract.range[1]:g}]"
-    out.print(f"{indent}  lies {span}; {'deterministic' if contract.deterministic else 'may differ from call to call'}")
+    _line(indent, f"lies {span}; {'deterministic' if contract.deterministic else 'may differ from call to call'}")
 
 
 def _paragraphs(thing: object, indent: str) -> None:
     doc = inspect.getdoc(thing) or "(it has no docstring)"
     for paragraph in doc.split("\n\n"):
         if not paragraph.startswith(("Args:", "Example:")) and ">>>" not in paragraph:
-            console().print(f"{indent}  {' '.join(paragraph.split())}")
+            _line(indent, " ".join(paragraph.split()))
+
+
+def _line(indent: str, text: str) -> None:
+    """A line under a reward's name; where it is too long, its rest stands under its beginning."""
+    console().print(Padding(Text(text), (0, 0, 0, len(indent) + 2), expand=False))
 
 
 def _where(call: Call, timeout: float | None, workers: bool) -> str:
