@@ -1,17 +1,20 @@
-"""The one drill that every built-in reward passes by being listed.
+"""The one drill that every built-in reward passes.
 
-List a reward by writing `tests/drill_<room>.py` with `ENTRIES: list[Entry]`: the reward, a row that answers honestly,
-and what beside the common probes is known to hack it. `test_drill.py` finds the file by its name.
+Its best golden case in `tests/cases/` is enough to put a reward through it. One that is made in several ways, or is known
+to be hacked by more than the common probes, has entries of its own in a `tests/drill_<room>.py` (`ENTRIES: list[Entry]`):
+the reward, a row that answers honestly, and the hacks. `test_drill.py` finds the file by its name.
 """
 
 from __future__ import annotations
 
 import copy
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from golden import families, made, read, row_of
 
 from assay import RewardFunction, RewardOutput, Trajectory, score
 
@@ -200,7 +203,25 @@ def score_of(entry: Entry, row: Mapping[str, Any]) -> RewardOutput:
 
 
 def listed() -> Iterator[Entry]:
-    """The entries of every `drill_<room>.py`."""
+    """The entries of every `drill_<room>.py`, and one for each reward that only the golden cases know."""
+    entries = list(_written())
+    yield from entries
+    yield from from_cases((case for family in families() for case in read(family)), {type(e.reward) for e in entries})
+
+
+def from_cases(cases: Iterable[Mapping[str, Any]], known: set[type]) -> Iterator[Entry]:
+    """An entry from the best case of each reward that is not known: what scores highest is taken to be honest."""
+    best: dict[str, Mapping[str, Any]] = {}
+    for case in cases:
+        if case["score"] is not None and case["score"] > best.get(case["reward"], {"score": 0.0})["score"]:
+            best[case["reward"]] = case
+    for case in best.values():
+        reward = made(dict(case))
+        if type(reward) not in known:
+            yield Entry(reward, row_of(dict(case)))
+
+
+def _written() -> Iterator[Entry]:
     for path in sorted(Path(__file__).parent.glob("drill_*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None

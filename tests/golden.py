@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from assay import RewardOutput, score
+from assay import RewardFunction, RewardOutput, score
 
 CASES = Path(__file__).parent / "cases"
 
@@ -28,10 +28,26 @@ def read(family: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
-def check(case: dict[str, Any], module: str) -> RewardOutput:
+def families() -> list[str]:
+    """The tables whose lines name a reward, found by looking: a new one needs to be listed nowhere."""
+    return sorted(
+        p.stem for p in CASES.glob("*.jsonl") if '"reward"' in p.read_text(encoding="utf-8").partition("\n")[0]
+    )
+
+
+def made(case: dict[str, Any], module: str = "assay") -> RewardFunction:
+    """The reward of a case."""
+    return getattr(import_module(module), case["reward"])(**case.get("with", {}))
+
+
+def row_of(case: dict[str, Any]) -> dict[str, Any]:
+    """The row of a case."""
+    return case["row"] if "row" in case else {"response": case["response"]}
+
+
+def check(case: dict[str, Any], module: str = "assay") -> RewardOutput:
     """Score the case and compare."""
-    reward = getattr(import_module(module), case["reward"])(**case.get("with", {}))
-    (output,) = score(reward, [case["row"] if "row" in case else {"response": case["response"]}])
+    (output,) = score(made(case, module), [row_of(case)])
     if case["score"] is None:
         assert output.reward is None, output
     else:

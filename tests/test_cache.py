@@ -330,3 +330,22 @@ def test_a_cache_that_cannot_be_opened_is_told_at_once_and_no_reason_to_stop_lat
     cache.path = tmp_path  # as another thread would find it when there are no more files to be had
     assert (cache.get(["k"]), cache.claim(["k"])) == ({}, ["k"])
     assert "unable to open" in cache.trouble
+
+
+def test_a_built_in_is_the_same_code_in_every_process():
+    # a table that is made from a set stands in another order in each: then nothing is found in a cache, or resumed
+    script = (
+        "from assay.fingerprint import code_of\nfrom assay.load import builtin_class, builtins\n"
+        "print([(name, code_of(builtin_class(name))) for name in builtins()])"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1

@@ -15,7 +15,8 @@ HEADS = {re.match(r"[\w.]*", quoted)[0] for quoted in QUOTED}
 
 
 def test_every_public_name_is_in_the_changelog():
-    assert set(assay.__all__) - HEADS - {"__version__"} == set()
+    left = set(assay.__all__) - HEADS - {"__version__"}
+    assert not left, f"CHANGELOG.md does not name {', '.join(sorted(left))} (in backticks, under Unreleased)"
 
 
 def test_every_command_is_in_the_changelog():

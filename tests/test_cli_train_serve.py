@@ -32,7 +32,8 @@ def test_serve(words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["training.step=3"], "Could not override 'training.step'"),
+        (["training.step=3"], "training has no 'step'; it has beta"),
+        (["trainig.steps=3"], "Did you mean 'training'?"),
         (["training.steps=many"], "training.steps: "),
         (["training.reward_function=nope"], "there is no reward 'nope'"),
         (["training.reward_function=gone.py:mine"], "gone.py"),

@@ -9,7 +9,7 @@ import random
 import time
 
 import pytest
-from drill import FRAGMENTS, HOSTILE, Entry, listed, outcomes, probes, sample, score_of, snapshot
+from drill import FRAGMENTS, HOSTILE, Entry, from_cases, listed, outcomes, probes, sample, score_of, snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +36,20 @@ def test_every_built_in_reward_is_listed_or_says_why_not() -> None:
         if isinstance(value, type) and issubclass(value, assay.RewardFunction) and "rewards" in value.__module__
     }
     listed_classes = {type(entry.reward).__name__ for entry in ENTRIES}
-    assert classes - listed_classes - NOT_LISTED.keys() == set()
+    left = classes - listed_classes - NOT_LISTED.keys()
+    assert not left, f"give {', '.join(sorted(left))} a case that scores in tests/cases/*.jsonl (see CONTRIBUTING.md)"
+
+
+def test_a_reward_that_only_has_golden_cases_is_drilled_with_its_best() -> None:
+    cases = [
+        {"reward": "LengthReward", "with": {"target": 2}, "response": "one", "score": 0.5},
+        {"reward": "LengthReward", "with": {"target": 2}, "response": "one two", "score": 1.0},
+        {"reward": "F1Reward", "row": {"response": "a", "ground_truth": "b"}, "score": 0.0},
+    ]
+    (entry,) = from_cases(cases, set())
+    assert entry.name == "length"
+    assert entry.honest == {"response": "one two"}
+    assert list(from_cases(cases, {assay.LengthReward})) == []
 
 
 @every

@@ -107,7 +107,7 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"no scored file.*Did you mean 'plain\.jsonl'"):
         Source(tmp_path / "plan.jsonl")
     (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises(InputError, match="is no scored file"):
+    with pytest.raises(InputError, match=r"no scored file\. Make one"):
         Source(tmp_path / "empty.jsonl").table()
 
 

@@ -15,7 +15,7 @@ from assay.types import RewardOutput, Trajectory
 
 
 def calibrate(
-    run: Annotated[Path, typer.Argument(help="A scored file: what `assay score --output` wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A scored file: what `assay score --output` wrote.")],
     labels: Annotated[
         Path, typer.Option("--labels", "-l", help="JSONL with `label` and `id`, or prompt and response.")
     ],

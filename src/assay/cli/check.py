@@ -39,7 +39,8 @@ class Format(StrEnum):
 
 def check(
     spec: Annotated[
-        list[str], typer.Argument(help="A reward, as for `assay score --reward`; several are a composite.")
+        list[str],
+        typer.Argument(metavar="SPEC", help="A reward, as for `assay score --reward`; several are a composite."),
     ],
     examples: Annotated[
         Path | None, typer.Option("--examples", "-e", help="Rows with good responses; without, built-in ones are used.")
@@ -53,9 +54,12 @@ def check(
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the baseline as it is now.")
     ] = False,
-    rename: Annotated[list[str] | None, typer.Option(help="Column in the file=name the reward knows.")] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=NAME", help="Column in the file=name the reward knows.")
+    ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML file's key=value."),
     ] = None,
     limit: Annotated[int, typer.Option(help="How many prompts are tried.", min=1)] = LIMIT,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one response may take.")] = None,

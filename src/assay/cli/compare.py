@@ -13,9 +13,9 @@ from assay.report.terminal import console
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="A Run.")],
+    a: Annotated[Path, typer.Argument(metavar="RUN", help="A Run.")],
     b: Annotated[
-        Path | None, typer.Argument(help="A Run of the same rollouts under another reward or version.")
+        Path | None, typer.Argument(metavar="RUN", help="A Run of the same rollouts under another reward or version.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Human labels (JSONL with prompt, response, label), as the page saves them.")

@@ -19,13 +19,16 @@ from assay.rollouts import Rollouts, chunks
 
 
 def differ(
-    input: Annotated[str, typer.Argument(help="Rollouts: a JSONL or Parquet file.")],
+    input: Annotated[str, typer.Argument(metavar="ROLLOUTS", help="Rollouts: a JSONL or Parquet file.")],
     reward: Annotated[
-        list[str] | None, typer.Option("--reward", "-r", help="A reward, as for `assay score` (repeat it).")
+        list[str] | None,
+        typer.Option("--reward", "-r", metavar="SPEC", help="A reward, as for `assay score` (repeat it)."),
     ] = None,
     rewards: Annotated[str | None, typer.Option(help="The same in one word: a,b,c")] = None,
     threshold: Annotated[float, typer.Option(help="From where a reward counts as yes.")] = 0.5,
-    rename: Annotated[list[str] | None, typer.Option(help="Column in the file=name the reward knows.")] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=NAME", help="Column in the file=name the reward knows.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="The first N rows only.", min=1)] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a row for rewards that declare no deadline.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,

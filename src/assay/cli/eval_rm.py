@@ -12,9 +12,13 @@ from assay.errors import ConfigError
 
 
 def eval_rm(
-    preferences: Annotated[Path, typer.Argument(help="JSONL with prompt, chosen, rejected; perhaps category.")],
+    preferences: Annotated[
+        Path, typer.Argument(metavar="PREFERENCES", help="JSONL with prompt, chosen, rejected; perhaps category.")
+    ],
     model: Annotated[str, typer.Option("--model", "-m", help="A reward model: a folder, or a name on the hub.")] = "",
-    reward: Annotated[str, typer.Option("--reward", "-r", help="Or any other reward, as for `assay score`.")] = "",
+    reward: Annotated[
+        str, typer.Option("--reward", "-r", metavar="SPEC", help="Or any other reward, as for `assay score`.")
+    ] = "",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda ...")] = "auto",
 ) -> None:
     """Pairwise accuracy by category, and what length has to do with it. Exits with 1 where a pair got no score."""

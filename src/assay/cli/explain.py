@@ -21,9 +21,10 @@ from assay.reward import FunctionReward, RewardFunction, call_of
 
 
 def explain(
-    spec: Annotated[list[str], typer.Argument(help="A reward, as for `assay score --reward`.")],
+    spec: Annotated[list[str], typer.Argument(metavar="SPEC", help="A reward, as for `assay score --reward`.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML file's key=value."),
     ] = None,
 ) -> None:
     """Explain a reward: what it asserts, which columns it needs, how it is called, how it is known to be hacked."""
@@ -58,6 +59,8 @@ def _explain(reward: RewardFunction, depth: int) -> None:
     _paragraphs(reward.fn if isinstance(reward, FunctionReward) else reward, below)
     contract, call = reward.contract, call_of(reward)
     needs = required_columns(reward)
+    if not isinstance(reward, FunctionReward) and (takes := parameters(type(reward))):
+        _say(below, f"takes: {takes}")
     _say(below, f"needs: {', '.join(needs) if needs else 'no column beyond the response'}")
     _say(below, f"called once a {call.per}, {_where(call, contract.timeout, contract.workers)}")
     span = "anywhere" if contract.range is None else f"in [{contract.range[0]:g}, {contract.range[1]:g}]"

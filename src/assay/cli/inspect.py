@@ -15,7 +15,7 @@ from assay.report.terminal import console
 
 
 def inspect(
-    run: Annotated[Path, typer.Argument(help="A Run: what `assay score -o` wrote, JSONL or Parquet.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A Run: what `assay score -o` wrote, JSONL or Parquet.")],
     estimator: Annotated[str, typer.Option(help="The advantage in use: grpo, dr_grpo, rloo or gdpo.")] = "grpo",
     correctness: Annotated[
         str | None, typer.Option(help="The component that says what is right; guessed by name where not given.")

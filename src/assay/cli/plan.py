@@ -29,12 +29,16 @@ class Format(StrEnum):
 
 
 def plan(
-    spec: Annotated[str, typer.Argument(help="A reward, as for `assay score --reward`.")],
-    rollouts: Annotated[str, typer.Argument(help="Rollouts like those of the training: JSONL or Parquet.")],
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reward, as for `assay score --reward`.")],
+    rollouts: Annotated[
+        str, typer.Argument(metavar="ROLLOUTS", help="Rollouts like those of the training: JSONL or Parquet.")
+    ],
     batch: Annotated[int, typer.Option(help="Responses that a training step scores.", min=1)],
     step_seconds: Annotated[float, typer.Option(help="Seconds of generation that scoring is to hide behind.")],
     sample: Annotated[int, typer.Option(help="How many rows are scored to measure with.", min=1)] = SAMPLE,
-    rename: Annotated[list[str] | None, typer.Option(help="Column in the file=name the reward knows.")] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=NAME", help="Column in the file=name the reward knows.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a row for rewards that declare no deadline.")] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the plan.")] = Format.TERMINAL,
 ) -> None:

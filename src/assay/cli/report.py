@@ -12,7 +12,7 @@ from assay.cli.choices import estimator_of
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A Run: what `assay score -o` wrote, JSONL or Parquet.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A Run: what `assay score -o` wrote, JSONL or Parquet.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     estimator: Annotated[str, typer.Option(help="The advantage in use: grpo, dr_grpo, rloo or gdpo.")] = "grpo",
     correctness: Annotated[

@@ -23,9 +23,9 @@ CHUNK = 1024
 
 
 def rescore(
-    run: Annotated[Path, typer.Argument(help="A Run that `assay score --output` wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A Run that `assay score --output` wrote.")],
     reward: Annotated[
-        list[str] | None, typer.Option("--reward", "-r", help="The reward; by default the Run's own.")
+        list[str] | None, typer.Option("--reward", "-r", metavar="SPEC", help="The reward; by default the Run's own.")
     ] = None,
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Call only what failed or is not stored; keep the rest.")
@@ -34,7 +34,9 @@ def rescore(
         bool, typer.Option("--only-changed", help="Call only the components whose code or configuration changed.")
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="By default the Run itself.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML key=value.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML key=value.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a row for rewards that declare no deadline.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; 0 for none at all.", min=0)] = None,
     cache: Annotated[Path | None, typer.Option(help="A file that keeps the outputs of dear rewards.")] = None,

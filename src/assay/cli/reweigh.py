@@ -27,12 +27,14 @@ Header = dict[str, Any]
 
 
 def reweigh(
-    run: Annotated[Path, typer.Argument(help="A Run that `assay score --output` wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A Run that `assay score --output` wrote.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML reward's key=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML reward's key=value."),
     ] = None,
     reward: Annotated[
-        list[str] | None, typer.Option("--reward", "-r", help="Fold with this reward; by default the Run's own.")
+        list[str] | None,
+        typer.Option("--reward", "-r", metavar="SPEC", help="Fold with this reward; by default the Run's own."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the new Run here.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,

@@ -21,23 +21,31 @@ from assay.types import RewardOutput
 
 
 def score(
-    input: Annotated[str, typer.Argument(help="Rollouts: a JSONL or Parquet file, or - for standard input.")],
+    input: Annotated[
+        str, typer.Argument(metavar="ROLLOUTS", help="Rollouts: a JSONL or Parquet file, or - for standard input.")
+    ],
     reward: Annotated[
         list[str],
         typer.Option(
-            "--reward", "-r", help="length:target=200 | file.py:name | pkg.mod:name | reward.yaml (repeatable)"
+            "--reward",
+            "-r",
+            metavar="SPEC",
+            help="length:target=200 | file.py:name | pkg.mod:name | reward.yaml (repeatable)",
         ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write a Run: OUT.parquet or OUT.jsonl.")
     ] = None,
-    rename: Annotated[list[str] | None, typer.Option(help="Column in the file=name the reward knows.")] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=NAME", help="Column in the file=name the reward knows.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Score the first N rows only.", min=1)] = None,
     on_failure: Annotated[
         str, typer.Option(help="A row that fails: skip (no number), raise (stop), or a number to put there.")
     ] = "skip",
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="weight.NAME=0.5, or a YAML file's key=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="weight.NAME=0.5, or a YAML file's key=value."),
     ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a row for rewards that declare no deadline.")] = None,
     workers: Annotated[

@@ -12,7 +12,9 @@ from assay.errors import ConfigError
 
 
 def serve(
-    reward: Annotated[str, typer.Argument(help="length:target=200 | file.py:name | pkg.mod:name | reward.yaml")],
+    reward: Annotated[
+        str, typer.Argument(metavar="SPEC", help="length:target=200 | file.py:name | pkg.mod:name | reward.yaml")
+    ],
     host: Annotated[str, typer.Option(help="Another than the loopback needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
     token_env: Annotated[str, typer.Option(help="The environment variable that holds the token.")] = "ASSAY_TOKEN",

@@ -12,7 +12,9 @@ from assay.cli.choices import pairs
 
 
 def train_rm(
-    preferences: Annotated[Path, typer.Argument(help="JSONL with prompt, chosen, rejected; perhaps category.")],
+    preferences: Annotated[
+        Path, typer.Argument(metavar="PREFERENCES", help="JSONL with prompt, chosen, rejected; perhaps category.")
+    ],
     base: Annotated[str, typer.Option("--base", help="The model to start from: a folder, or a name on the hub.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the reward model is saved.")],
     epochs: Annotated[float, typer.Option(help="Times through the preferences.")] = 1.0,
@@ -25,7 +27,8 @@ def train_rm(
     max_length: Annotated[int, typer.Option(help="Tokens; longer pairs are left out.", min=8)] = 1024,
     seed: Annotated[int, typer.Option()] = 0,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Any argument of TRL's RewardConfig: name=value.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any argument of TRL's RewardConfig: name=value."),
     ] = None,
 ) -> None:
     """Train a reward model with TRL's RewardTrainer, and say what it is worth on prompts it never saw."""

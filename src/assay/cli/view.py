@@ -12,7 +12,7 @@ from assay.cli.choices import estimator_of
 
 
 def view(
-    run: Annotated[Path, typer.Argument(help="A Run: what `assay score -o` wrote, or is writing.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A Run: what `assay score -o` wrote, or is writing.")],
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 0,
     host: Annotated[str, typer.Option(help="Anything but loopback is served with a token only.")] = "127.0.0.1",
     estimator: Annotated[str, typer.Option(help="The advantage in use: grpo, dr_grpo, rloo or gdpo.")] = "grpo",

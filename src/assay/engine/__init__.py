@@ -1,7 +1,7 @@
 """The Engine: the only place where a reward is called. See `engine.py`."""
 
 from assay.engine.counts import Count, Counts
-from assay.engine.engine import Engine, leaves
+from assay.engine.engine import Engine, leaves, reads_response, rows_for
 from assay.engine.plain import (
     call,
     check_columns,
@@ -9,7 +9,6 @@ from assay.engine.plain import (
     needs_groups,
     needs_loop,
     needs_steps,
-    reads_response,
     required_columns,
     rescore,
     score,
@@ -31,6 +30,7 @@ __all__ = [
     "reads_response",
     "required_columns",
     "rescore",
+    "rows_for",
     "score",
     "score_one",
     "tell",

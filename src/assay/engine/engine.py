@@ -76,7 +76,8 @@ class Engine:
         self, reward: Any, trajectories: Sequence[Trajectory], step: int | None = None, context: Any = None
     ) -> list[RewardOutput]:
         """One output for each trajectory, in order. Failures are carried in the outputs, never raised."""
-        return await self.answer(as_reward(reward), trajectories_of(trajectories), step, context, Answers())
+        reward = as_reward(reward)
+        return await self.answer(reward, rows_for(reward, trajectories), step, context, Answers())
 
     async def answer(
         self, reward: RewardFunction, trajectories: Sequence[Trajectory], step: int | None, context: Any, known: Answers
@@ -352,3 +353,13 @@ def leaves(reward: RewardFunction, of_every_row: bool = False) -> Iterable[Rewar
             yield from leaves(child, of_every_row)
     else:
         yield reward
+
+
+def reads_response(reward: RewardFunction) -> bool:
+    """Whether some part of a reward looks at what came back: to that part, a row that holds nothing is no row."""
+    return any(call_of(leaf).reads_response for leaf in leaves(reward))
+
+
+def rows_for(reward: RewardFunction, rows: Iterable[Any]) -> list[Trajectory]:
+    """Rows read for a reward. One that holds no response is refused, unless nobody looks at that."""
+    return trajectories_of(rows, unanswered=not reads_response(reward))

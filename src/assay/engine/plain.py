@@ -16,12 +16,12 @@ from assay.contract import Per
 from assay.engine.again import Keep
 from assay.engine.awaiting import Answers
 from assay.engine.boundary import NeedsLoop
-from assay.engine.engine import Engine, leaves
+from assay.engine.engine import Engine, leaves, rows_for
 from assay.engine.told import tell
 from assay.errors import OUTCOME_ERRORS, ConfigError
 from assay.loop import Stalled, drive, run
 from assay.reward import RewardFunction, as_reward, call_of
-from assay.types import FAILURES, RewardOutput, Tokens, Trajectory, trajectories_of
+from assay.types import FAILURES, RewardOutput, Tokens, Trajectory
 
 log = logging.getLogger("assay.engine")
 
@@ -193,16 +193,6 @@ def check_columns(reward: RewardFunction, row: Trajectory) -> None:
                 raise missing_column(leaf.name, column, row)
             if column not in row:
                 raise missing_column(leaf.name, column, row, parameter=column not in leaf.contract.columns)
-
-
-def reads_response(reward: RewardFunction) -> bool:
-    """Whether some part of a reward looks at what came back: to that part, a row that holds nothing is no row."""
-    return any(call_of(leaf).reads_response for leaf in leaves(reward))
-
-
-def rows_for(reward: RewardFunction, rows: Iterable[Any]) -> list[Trajectory]:
-    """Rows read for a reward. One that holds no response is refused, unless nobody looks at that."""
-    return trajectories_of(rows, unanswered=not reads_response(reward))
 
 
 def required_columns(leaf: RewardFunction) -> list[str]:

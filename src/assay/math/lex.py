@@ -65,7 +65,7 @@ _TILTED = (
 """Fonts and frames that leave a letter a variable."""
 _SETS = {"R": "Reals", "Z": "Integers", "N": "Naturals", "Q": "Rationals", "C": "Complexes"}
 _ITSELF = {sign: sign for sign in map(chr, range(33, 127))}
-_KNOWN: dict[str, str] = _ITSELF | SIGNS | dict.fromkeys((*DROPPED, " "), "")
+_KNOWN: dict[str, str] = _ITSELF | SIGNS | dict.fromkeys((*sorted(DROPPED), " "), "")
 """The token for each word that a table knows; nothing for a word that only keeps others apart."""
 
 

@@ -23,13 +23,13 @@ from typing import Any
 
 from assay.adapters import nemo_gym, openrlhf
 from assay.adapters.lower import part_names, refuse_groups, refuse_steps
-from assay.engine import Engine, needs_groups
-from assay.errors import ConfigError, InputError, require
+from assay.engine import Engine, needs_groups, rows_for
+from assay.errors import ConfigError, InputError, MissingColumn, require
 from assay.record import to_dict, to_json
 from assay.reward import RewardFunction, as_reward
 from assay.serve.batcher import Batcher, Closed, Full
 from assay.serve.metrics import Metrics
-from assay.types import RewardOutput, Trajectory, trajectories_of
+from assay.types import RewardOutput, Trajectory
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -133,7 +133,7 @@ class _Server:
             status, said, headers = 503, {"error": str(closed)}, {"Retry-After": "1"}
         except TimeoutError:
             status, said = 504, {"error": f"not scored within {self.config.timeout} s"}
-        except (InputError, ConfigError, TypeError) as error:
+        except (InputError, ConfigError, MissingColumn, TypeError) as error:
             status, said = 422, {"error": str(error)}
         self.metrics.request(path, status, time.perf_counter() - started)
         return status, said, headers
@@ -143,7 +143,7 @@ class _Server:
         rows, step = body.get("rows"), body.get("step")
         if not isinstance(rows, list) or not (step is None or isinstance(step, int)):
             raise InputError('needed {"rows": [...], "step": null or a number}; found ' + str(list(body)))
-        outputs = await self._outputs(trajectories_of(rows), step, key)
+        outputs = await self._outputs(rows_for(self.batcher.reward, rows), step, key)
         return {"outputs": [to_dict(output) for output in outputs]}
 
     async def get_reward(self, body: Mapping[str, Any], key: str) -> Any:
