@@ -30,14 +30,15 @@ class Described(RewardOutput):
 
     @property
     def metadata(self) -> dict[str, Any]:  # pyright: ignore
-        made = cast("Callable[[], dict[str, Any]]", _KEPT.__get__(self))()
+        kept = cast("Callable[[], dict[str, Any]] | dict[str, Any]", _KEPT.__get__(self))
+        made = kept() if callable(kept) else kept  # no longer, where another thread looks at the same time
         self.metadata = made  # pyright: ignore
         return made
 
     @metadata.setter
     def metadata(self, value: dict[str, Any]) -> None:
+        _KEPT.__set__(self, value)  # first: whoever finds a plain output finds plain metadata in it
         self.__class__ = RewardOutput  # pyright: ignore
-        _KEPT.__set__(self, value)
 
     def __eq__(self, other: object) -> bool:
         return self._plain() == other

@@ -9,12 +9,13 @@ a reply that is not framed by the letter of RFC 9112 is a fault. Proxies are lef
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from assay.llm.framing import BrokenReply, ReplyReader, Response
 
@@ -39,14 +40,17 @@ class Target:
     def of(cls, url: str, headers: Mapping[str, str]) -> Target:
         """A URL and the headers for it; `ValueError` where they cannot be sent as they are."""
         where = urlsplit(url)
+        user, _, host = where.netloc.rpartition("@")
         path = (where.path or "/") + (f"?{where.query}" if where.query else "")
-        own = {"Host": where.netloc, "Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "assay"}
+        own = {"Host": host, "Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "assay"}
+        if user:
+            own["Authorization"] = f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
         headers = {**own, **headers}
         lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
         if any(sign in line for line in lines for sign in "\r\n\0") or not (path.isascii() and path.isprintable()):
             raise ValueError("a line break or another sign that does not go into a header")
         head = "\r\n".join([*lines, "Content-Length: "]).encode("latin-1")
-        return cls(url, headers, f"{where.scheme}://{where.netloc}", head)
+        return cls(url, headers, f"{where.scheme}://{host}", head)
 
 
 # -- one connection --------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ def same_quantity(gold: Node, answer: Node, same: Same) -> tuple[bool | None, st
     if not g_unit or not a_unit:
         if _is_angle(g) or _is_angle(a):
             return _angles(g, a, a_unit or g_unit, same), "an angle"
-        return same(g, a), "a unit left out"
+        equal = same(g, a)
+        return equal, "another value" if equal is False else "a unit left out"
     if g_unit == a_unit:
         return same(g, a), "the same unit"
     x, y = measure(g_unit), measure(a_unit)

@@ -41,12 +41,11 @@ def gold_answers(truth: Any) -> tuple[str, ...]:
         answer = stated_answer(truth)
         return (answer,) if answer else ()
     if isinstance(truth, Mapping):
-        row = cast("Mapping[str, Any]", truth)
-        if "messages" not in row and "response" not in row:
-            named = next((row[name] for name in _GOLD_NAMES if row.get(name) is not None), None)
-            if named is not None:
-                return gold_answers(named)
-        return gold_answers(Trajectory.of(row).response)
+        row = Trajectory.of(cast("Mapping[str, Any]", truth))
+        if row.response.strip():
+            return gold_answers(row.response)
+        columns = {"ground_truth": row.ground_truth, **dict(row.metadata.get("user_data") or ()), **row.metadata}
+        return gold_answers(next((columns[name] for name in _GOLD_NAMES if columns.get(name) is not None), None))
     if isinstance(truth, list | tuple):
         return tuple(answer for item in cast("Sequence[Any]", truth) for answer in gold_answers(item))
     if isinstance(truth, bytes):
@@ -338,8 +337,8 @@ _STATED_VALUE = re.compile(rf"=\s*\$?\s*({_VALUE.pattern})(?![\d.]*\s*[-+*/^=Ã—Ã
 _MOST_NUMBERS = 1000
 
 
-def check_numbers(response: str, expected_numbers: Sequence[float]) -> dict[str, Any]:
-    """The numbers that a response states, and which of the expected ones are among them.
+def check_numbers(response: str, expected_numbers: Sequence[float | str] | float | str) -> dict[str, Any]:
+    """The numbers that a response states, and which of the expected ones (one or several) are among them.
 
     Those of the final answer where one is stated; else those behind an equals sign; else all of them.
 
@@ -349,13 +348,21 @@ def check_numbers(response: str, expected_numbers: Sequence[float]) -> dict[str,
     extracted = _stated_numbers(response)
     rest = list(extracted)
     matches: list[bool] = []
-    for wanted in expected_numbers:
+    for wanted in _expected(expected_numbers):
         near = next((n for n in rest if abs(n - wanted) <= 1e-9 * max(1.0, abs(wanted))), None)
         matches.append(near is not None)
         if near is not None:
             rest.remove(near)
     score = sum(matches) / len(matches) if matches else float(not extracted)
     return {"extracted": extracted, "matches": matches, "score": score}
+
+
+def _expected(numbers: Sequence[float | str] | float | str) -> list[float]:
+    listed = [numbers] if isinstance(numbers, str) or not isinstance(numbers, Sequence) else list(numbers)
+    try:
+        return [float(number.replace(",", "") if isinstance(number, str) else number) for number in listed]
+    except (TypeError, ValueError):
+        raise TypeError(f"check_numbers needs the expected numbers, as [3, 4]; found {numbers!r:.80}.") from None
 
 
 def _stated_numbers(response: str) -> list[int | float]:
