@@ -13,7 +13,7 @@ import pytest
 
 from assay.described import Described, described
 from assay.engine import score
-from assay.record import to_dict
+from assay.plain_data import to_dict
 from assay.returned import as_output
 from assay.rewards.math import MathReward
 from assay.types import Outcome, RewardOutput, Trajectory

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay import CompositeReward, Engine, Outcome, RewardOutput, declare, score
-from assay.record import to_dict, to_json
+from assay.plain_data import to_dict, to_json
 
 
 class Mute(Exception):

@@ -9,19 +9,19 @@ header beside it. `Run` reads that file back. A row is the rollout's own columns
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from assay.compose.lineage import lineage
 from assay.errors import ConfigError, InputError, did_you_mean, require
+from assay.plain_data import flat, frame, from_dict, line_of, to_dict, unpacked
 from assay.reward import RewardFunction
 from assay.rollouts import Rollouts, Row
-from assay.types import Outcome, RewardOutput, Trajectory
+from assay.types import RewardOutput, Trajectory
 
 SCHEMA = 1
 ROW_GROUP = 1 << 26
@@ -113,13 +113,13 @@ class RunWriter:
 
     def _write_part(self, part: Path, records: Sequence[Row]) -> None:
         if self.path.suffix == ".jsonl":
-            _write(part, "".join(_line(record) for record in records))
+            _write(part, "".join(line_of(record) for record in records))
             return
         polars = require("polars", "report", "writing Parquet")
-        frame = _frame(polars, [_flat(r) for r in records])
-        self._largest = max(self._largest, int(frame.estimated_size()) // max(1, frame.height))
+        table = frame(polars, [flat(r) for r in records])
+        self._largest = max(self._largest, int(table.estimated_size()) // max(1, table.height))
         temporary = part.with_suffix(".tmp")
-        frame.write_parquet(temporary)
+        table.write_parquet(temporary)
         os.replace(temporary, part)
 
     def _record(self, row: Row, output: RewardOutput) -> dict[str, Any]:
@@ -278,121 +278,6 @@ def stopped_header(path: Path) -> dict[str, Any] | None:
 def header_path(path: Path) -> Path:
     """Where a Run's header lies: beside it."""
     return path.with_name(path.name + ".header.json")
-
-
-def to_dict(output: RewardOutput) -> dict[str, Any]:
-    """An output as plain data, without what is empty."""
-    data: dict[str, Any] = {"reward": output.reward, "outcome": str(output.outcome)}
-    if output.error:
-        data["error"] = output.error
-    if output.metadata:
-        data["metadata"] = output.metadata
-    if output.token_rewards:
-        data["token_rewards"] = output.token_rewards
-    if output.seconds:
-        data["seconds"] = round(output.seconds, 9)
-    if output.components:
-        data["components"] = {name: to_dict(part) for name, part in output.components.items()}
-    return data
-
-
-def from_dict(data: Mapping[str, Any]) -> RewardOutput:
-    """The output that `to_dict` wrote."""
-    return RewardOutput(
-        data["reward"],
-        token_rewards=list(data.get("token_rewards", ())),
-        metadata=dict(data.get("metadata", ())),
-        components={name: from_dict(part) for name, part in data.get("components", {}).items()},
-        outcome=Outcome(data["outcome"]),
-        error=data.get("error", ""),
-        seconds=data.get("seconds", 0.0),
-    )
-
-
-def to_json(value: Any) -> str:
-    """JSON of anything: what JSON cannot say (NaN, sets, arrays, objects, cycles) is told as text."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
-    except (ValueError, TypeError, RecursionError):
-        return json.dumps(_sayable(value, 0), ensure_ascii=False, allow_nan=False, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    try:
-        if hasattr(value, "tolist"):
-            return value.tolist()
-        if isinstance(value, set | frozenset):
-            return sorted(cast("set[Any]", value), key=str)
-        return str(value)
-    except Exception:  # noqa: BLE001  (an author's object may not even be able to say what it is)
-        return f"<{type(value).__name__}>"
-
-
-def _sayable(value: Any, depth: int) -> Any:
-    if depth > 40:
-        return "..."
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(k): _sayable(v, depth + 1) for k, v in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_sayable(v, depth + 1) for v in cast("Sequence[Any]", value)]
-    return value
-
-
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    # nested cells are JSON text in Parquet: their shape differs from row to row, a column's must not
-    return {k: to_json(v) if _is_nested(v) else v for k, v in record.items()}
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, dict | list | tuple) or (
-        type(value) is int and abs(value) >> 63 > 0
-    )  # too large for a cell
-
-
-def _frame(polars: Any, flat: list[dict[str, Any]]) -> Any:
-    try:
-        return polars.DataFrame(flat, infer_schema_length=None, strict=False)
-    except UnicodeEncodeError:  # half a character in some cell: it cannot be written in UTF-8, and is a sign instead
-        whole = [{_whole(k): _whole(v) if isinstance(v, str) else v for k, v in row.items()} for row in flat]
-        return polars.DataFrame(whole, infer_schema_length=None, strict=False)
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-def _line(record: Mapping[str, Any]) -> str:
-    text = to_json(record)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a character: escaped, so that the file is UTF-8 and the row comes back as it was
-        text = json.dumps(json.loads(text))
-    return text + "\n"
-
-
-def unpacked(row: Row) -> Row:
-    """A row of Parquet as it was written. Nested cells are JSON text there; but a response may well be JSON itself."""
-    return {k: _maybe_messages(v) if k in _SPOKEN else _maybe_json(v) for k, v in row.items()}
-
-
-_SPOKEN = frozenset({"prompt", "response", "completion"})
-
-
-def _maybe_messages(value: Any) -> Any:
-    found = _maybe_json(value) if isinstance(value, str) and value[:1] == "[" else value
-    messages = isinstance(found, list) and found and all(isinstance(m, dict) and "role" in m for m in found)
-    return found if messages else value
-
-
-def _maybe_json(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,7 +13,8 @@ from assay.analyze.source import Source
 from assay.analyze.table import Assembly
 from assay.analyze.tree import inferred_shape, leaves, shape_of, short_names
 from assay.errors import InputError
-from assay.record import RunWriter, to_dict
+from assay.plain_data import to_dict
+from assay.record import RunWriter
 
 pytest.importorskip("polars", reason="Parquet needs the extra 'report'")
 

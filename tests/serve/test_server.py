@@ -173,7 +173,7 @@ def test_a_group_reward_is_never_given_a_part_of_a_group(served):
         (b"[]", 400, "needed a JSON object; found list"),
         (b"{}", 422, 'needed {"rows"'),
         (b'{"rows": [3]}', 422, "needed a row"),
-        (b'{"rows": [{"response": "a"}, {"output": "a"}]}', 422, "needs 'response'; the row has ['output']"),
+        (b'{"rows": [{"response": "a"}, {"output": "a"}]}', 422, "row 1: needed a row with a response"),
         (b'{"rows": [], "step": "x"}', 422, "step"),
         (b'{"rows": [{"messages": ["x"]}]}', 422, "needed messages as a list of"),
         (b'{"rows": [{"messages": {"a": 1}}]}', 422, "needed messages as a list of"),

@@ -91,5 +91,5 @@ def test_ground_truths_one_a_prompt_are_enough():
     rows = [Trajectory(response=r, group=g) for r, g in (("4", "a"), ("5", "a"), ("7", "b"), ("6", "b"))]
     assert reward(rows, ["4", "6"]) == [1.0, 0.0, 0.0, 1.0]
     mixed = [Trajectory(response=r, group=g) for r, g in (("4", "a"), ("5", "b"))]
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
+    with pytest.raises(TypeError, match="a ground truth for each of 2 trajectories; found 1"):
         reward(mixed, ["4"])

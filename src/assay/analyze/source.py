@@ -16,7 +16,8 @@ from typing import Any
 
 from assay.analyze.table import Chunk, Table, assemble, measure
 from assay.errors import InputError, require
-from assay.record import Run, check_scored, stopped_header, to_json, unpacked
+from assay.plain_data import to_json, unpacked
+from assay.record import Run, check_scored, stopped_header
 from assay.rollouts import Row
 
 STRIDE = 1 << 22

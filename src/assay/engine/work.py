@@ -15,7 +15,7 @@ from assay.calling import ARGUMENTS, CONTEXT, Call
 from assay.contract import Per
 from assay.engine.counts import Counts
 from assay.fingerprint import fingerprint
-from assay.record import from_dict, to_dict, to_json
+from assay.plain_data import from_dict, to_dict, to_json
 from assay.reward import RewardFunction
 from assay.types import FAILURES, RewardOutput, Trajectory
 

@@ -13,11 +13,11 @@ from assay.math.canonical import canonical
 from assay.math.decision import Closeness, Decision
 from assay.math.forms import both_signs, is_scalar, is_signed, of_sets, one_name, point, unwrap
 from assay.math.intervals import same_region
-from assay.math.matrices import work_out
+from assay.math.matrices import cells_of, is_matrix_like, is_vector, rows_of
 from assay.math.quantity import same_quantity
 from assay.math.relations import is_name, same_relation, value_of
 from assay.math.scalars import scalars
-from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, is_number, variables, walk
+from assay.math.tree import Group, Matrix, Node, Num, Op, Quantity, Relation, Sym, is_number, variables
 from assay.math.vectors import components
 
 
@@ -333,35 +333,14 @@ def _values(node: Node) -> list[Node] | None:
 
 def matrices(gold: Node, answer: Node, near: Closeness) -> Decision | None:
     """Matrices, also against nested lists, and columns against tuples."""
-    left, right = _rows(gold), _rows(answer)
+    left, right = rows_of(gold), rows_of(answer)
     if left is None or right is None:
         return None
     if len(left) != len(right) or any(len(x) != len(y) for x, y in zip(left, right, strict=True)):
-        if not (isinstance(gold, Matrix) and isinstance(answer, Matrix)) and _vector(left) and _vector(right):
-            return Decision(_in_order(_cells(left), _cells(right), near), "a vector")
+        if not (isinstance(gold, Matrix) and isinstance(answer, Matrix)) and is_vector(left) and is_vector(right):
+            return Decision(_in_order(cells_of(left), cells_of(right), near), "a vector")
         return Decision(False, "matrices of other shapes")
-    return Decision(_in_order(_cells(left), _cells(right), near), "cell by cell")
-
-
-def _vector(rows: list[list[Node]]) -> bool:
-    return len(rows) == 1 or all(len(r) == 1 for r in rows)
-
-
-def _cells(rows: list[list[Node]]) -> list[Node]:
-    return [cell for row in rows for cell in row]
-
-
-def _rows(node: Node) -> list[list[Node]] | None:
-    if isinstance(node, Op) and node.op in ("+", "*", "neg", "^") and any(isinstance(n, Matrix) for n in walk(node)):
-        worked = work_out(node)
-        return None if worked is None else [list(r) for r in worked.rows]
-    if isinstance(node, Matrix):
-        return [list(r) for r in node.rows]
-    if isinstance(node, Group) and node.items:
-        if all(isinstance(n, Group) for n in node.items):
-            return [list(n.items) for n in node.items if isinstance(n, Group)]
-        return [list(node.items)]
-    return None
+    return Decision(_in_order(cells_of(left), cells_of(right), near), "cell by cell")
 
 
 def quantities(gold: Node, answer: Node, near: Closeness) -> Decision | None:
@@ -394,11 +373,11 @@ def _either(kind: type[Node] | tuple[type[Node], ...]) -> Callable[[Node, Node],
 
 _RULES: tuple[tuple[Callable[[Node, Node], bool], Callable[[Node, Node, Closeness], Decision | None]], ...] = (
     (lambda g, a: is_scalar(g) and is_scalar(a) and not is_signed(g) and not is_signed(a), scalars),
-    (lambda g, a: isinstance(g, Group) and isinstance(a, Group) and not _matrix_like(g, a), groups),
+    (lambda g, a: isinstance(g, Group) and isinstance(a, Group) and not is_matrix_like(g, a), groups),
     (lambda g, a: _relations(g) or _relations(a), relations),
     (lambda g, a: isinstance(g, Quantity) or isinstance(a, Quantity), quantities),
     (_either(Matrix), matrices),
-    (lambda g, a: _matrix_like(g, a), matrices),
+    (lambda g, a: is_matrix_like(g, a), matrices),
     (lambda g, a: is_signed(g) or is_signed(a), lambda g, a, near: _collections(_as_list(g), _as_list(a), near)),
     (lambda g, a: True, regions),
 )
@@ -406,10 +385,3 @@ _RULES: tuple[tuple[Callable[[Node, Node], bool], Callable[[Node, Node, Closenes
 
 def _as_list(node: Node) -> Group:
     return node if isinstance(node, Group) and node.kind != "tuple" else Group("list", (node,))
-
-
-def _matrix_like(g: Node, a: Node) -> bool:
-    return any(
-        isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
-        for n in (g, a)
-    ) and all(isinstance(n, (Group, Matrix)) for n in (g, a))

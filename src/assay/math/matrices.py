@@ -1,9 +1,41 @@
-"""Sums, products and multiples of matrices, worked out cell by cell."""
+"""Matrices as their rows, in whatever form they are written; sums, products and multiples worked out cell by cell."""
 
 from __future__ import annotations
 
 from assay.math.limits import MOST_ITEMS
-from assay.math.tree import Matrix, Node, Num, Op
+from assay.math.tree import Group, Matrix, Node, Num, Op, walk
+
+
+def is_vector(rows: list[list[Node]]) -> bool:
+    """Whether these rows are one row, or one column."""
+    return len(rows) == 1 or all(len(r) == 1 for r in rows)
+
+
+def cells_of(rows: list[list[Node]]) -> list[Node]:
+    """All cells, row by row."""
+    return [cell for row in rows for cell in row]
+
+
+def rows_of(node: Node) -> list[list[Node]] | None:
+    """The rows of what is a matrix, comes to one, or is a list (of lists) that may stand for one."""
+    if isinstance(node, Op) and node.op in ("+", "*", "neg", "^") and any(isinstance(n, Matrix) for n in walk(node)):
+        worked = work_out(node)
+        return None if worked is None else [list(r) for r in worked.rows]
+    if isinstance(node, Matrix):
+        return [list(r) for r in node.rows]
+    if isinstance(node, Group) and node.items:
+        if all(isinstance(n, Group) for n in node.items):
+            return [list(n.items) for n in node.items if isinstance(n, Group)]
+        return [list(node.items)]
+    return None
+
+
+def is_matrix_like(g: Node, a: Node) -> bool:
+    """Whether one of the two is a list of lists in square brackets, and the other no less than a list."""
+    return any(
+        isinstance(n, Group) and n.items and n.open == "[" and all(isinstance(m, Group) for m in n.items)
+        for n in (g, a)
+    ) and all(isinstance(n, (Group, Matrix)) for n in (g, a))
 
 
 def work_out(node: Node) -> Matrix | None:

@@ -22,7 +22,7 @@ from assay.analyze.hacking import ROW_RULES
 from assay.analyze.source import Source
 from assay.analyze.study import Study
 from assay.analyze.table import OUTCOMES, Array, Table, numpy
-from assay.record import to_json
+from assay.plain_data import to_json
 from assay.report.plain import study_as_data
 from assay.report.row import row_for_page
 

@@ -25,7 +25,7 @@ from assay.adapters import nemo_gym, openrlhf
 from assay.adapters.lower import part_names, refuse_groups, refuse_steps
 from assay.engine import Engine, needs_groups, rows_for
 from assay.errors import ConfigError, InputError, MissingColumn, require
-from assay.record import to_dict, to_json
+from assay.plain_data import to_dict, to_json
 from assay.reward import RewardFunction, as_reward
 from assay.serve.batcher import Batcher, Closed, Full
 from assay.serve.metrics import Metrics

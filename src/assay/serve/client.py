@@ -21,7 +21,7 @@ from typing import Any
 from assay.contract import Contract
 from assay.errors import InfraError, InputError, require
 from assay.loop import background_loop, run
-from assay.record import from_dict, to_json
+from assay.plain_data import from_dict, to_json
 from assay.reward import RewardFunction
 from assay.types import RewardOutput, Trajectory
 

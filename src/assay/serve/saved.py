@@ -13,7 +13,8 @@ from assay.analyze.labels import labels_of
 from assay.analyze.source import Source
 from assay.analyze.table import Table, key_of, trajectory_of
 from assay.errors import AssayError
-from assay.record import OWN_COLUMNS, to_json
+from assay.plain_data import to_json
+from assay.record import OWN_COLUMNS
 
 ADDED = frozenset({*OWN_COLUMNS, "lineage"})
 """Columns that the scoring added to a row; a test has none of them."""

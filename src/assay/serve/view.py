@@ -27,7 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from assay.analyze.labels import labels_beside
 from assay.errors import ConfigError
-from assay.record import to_json
+from assay.plain_data import to_json
 from assay.report.html import columns_of, head_of, inert, page_of
 from assay.report.row import WHOLE, row_for_page
 from assay.serve.growing import Growing

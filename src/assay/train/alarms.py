@@ -26,7 +26,7 @@ from assay.analyze.hacking import Finding
 from assay.analyze.table import Chunk, assemble, measure
 from assay.engine.boundary import Boundary
 from assay.errors import require
-from assay.record import to_dict, to_json
+from assay.plain_data import to_dict, to_json
 from assay.types import RewardOutput, Trajectory
 
 log = logging.getLogger("assay.train")
