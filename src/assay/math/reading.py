@@ -36,7 +36,7 @@ _NOTHING = re.compile(
 class Reading:
     """One answer as written, and what it is read as. The steps are taken when they are needed."""
 
-    __slots__ = ("_canonical", "_letters", "_node", "_problem", "_tokens", "_words", "plain", "text")
+    __slots__ = ("_canonical", "_letters", "_like", "_node", "_problem", "_tokens", "_words", "plain", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text = _SAYS_SO.sub("", text, count=1) if "nswer" in text else text
@@ -48,6 +48,7 @@ class Reading:
         self._letters: frozenset[str] | None = None
         self._words: str | None = None
         self._canonical: str | None = None
+        self._like: Reading | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -63,6 +64,8 @@ class Reading:
     @property
     def node(self) -> Node | None:
         """The tree; None where it is no mathematics that is understood."""
+        if self._like is not None:
+            return self._like.node
         if self._node is None and not self._problem:
             tokens = self.tokens
             if not self._problem:
@@ -75,12 +78,12 @@ class Reading:
 
     def is_read_as(self, other: Reading) -> None:
         """The tokens are the same, and so is everything that is read from them."""
-        self._node, self._problem, self._canonical = other.node, other.problem, other.canonical
+        self._like = other
 
     @property
     def problem(self) -> str:
         """Why there is no tree."""
-        return "" if self.node is not None else self._problem
+        return "" if self.node is not None else (self._like or self)._problem
 
     @property
     def words(self) -> str:
@@ -92,6 +95,8 @@ class Reading:
     @property
     def canonical(self) -> str:
         """The canonical form; of what is no mathematics, its words."""
+        if self._like is not None:
+            return self._like.canonical
         if self._canonical is None:
             node = self.node
             text = self.words if node is None else str(node.value) if isinstance(node, Num) else canonical(node)

@@ -96,8 +96,10 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
 def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
     if not answer.text or not gold.text:
         return Decision(False, "nothing is written")
-    if gold.plain and answer.plain and gold.plain != answer.plain:
-        return _by_value(gold.plain, answer.plain, options)  # the most frequent of wrong answers
+    if gold.plain and answer.plain:  # the most frequent of right and of wrong answers
+        if gold.plain == answer.plain:
+            return Decision(True, "exact numbers")
+        return _by_value(gold.plain, answer.plain, options)
     if answer.tokens == gold.tokens:
         answer.is_read_as(gold)
         return Decision(True, "the same tokens")
