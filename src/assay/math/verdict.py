@@ -94,22 +94,9 @@ def judge(answer: Reading, gold: Reading, options: Options = DEFAULT) -> Verdict
 
 
 def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
-    if not answer.text or not gold.text:
-        return Decision(False, "nothing is written")
-    if gold.plain and answer.plain:  # the most frequent of right and of wrong answers
-        if gold.plain == answer.plain:
-            return Decision(True, "exact numbers")
-        return _by_value(gold.plain, answer.plain, options)
-    if answer.tokens == gold.tokens:
-        answer.is_read_as(gold)
-        return Decision(True, "the same tokens")
-    if (_indexed(answer.text) or _indexed(gold.text)) and same_letters(gold.text, answer.text):
-        return Decision(True, "the same letters and digits")
-    if gold.text[:1].isupper() and formulas(gold.text, answer.text):
-        return Decision(gold.text == answer.text, "chemical formulas")
-    lettered = _choice(answer, gold)
-    if lettered is not None:
-        return lettered
+    seen = _at_sight(answer, gold, options)
+    if seen is not None:
+        return seen
     g, a = gold.node, answer.node
     if g is not None and a is not None:
         decision = _by_value(g, a, options)
@@ -125,6 +112,24 @@ def _decide(answer: Reading, gold: Reading, options: Options) -> Decision:
             return Decision(True, "letters as factors")
     open_ = _in_words(answer, gold, Decision(None if g is not None or a is not None else False, "words"))
     return open_ if open_.same else _in_parts(answer, gold, options, open_)
+
+
+def _at_sight(answer: Reading, gold: Reading, options: Options) -> Decision | None:
+    """What can be said before anything is parsed; None where that is nothing."""
+    if not answer.text or not gold.text:
+        return Decision(False, "nothing is written")
+    if gold.plain and answer.plain:  # the most frequent of right and of wrong answers
+        if gold.plain == answer.plain:
+            return Decision(True, "exact numbers")
+        return _by_value(gold.plain, answer.plain, options)
+    if answer.tokens == gold.tokens:
+        answer.is_read_as(gold)
+        return Decision(True, "the same tokens")
+    if (_indexed(answer.text) or _indexed(gold.text)) and same_letters(gold.text, answer.text):
+        return Decision(True, "the same letters and digits")
+    if gold.text[:1].isupper() and formulas(gold.text, answer.text):
+        return Decision(gold.text == answer.text, "chemical formulas")
+    return _choice(answer, gold)
 
 
 def _indexed(text: str) -> bool:
