@@ -29,6 +29,9 @@ def core() -> None:
     (output,) = assay.score(code, [{"response": "```python\ndef f(x):\n    return x + 1\n```", "tests": tests}])
     assert output.reward in (1.0, None), output
     code.close()
+    judge = assay.LLMJudge("nobody", base_url="http://127.0.0.1:9/v1", api_key="none")
+    (output,) = assay.score(judge, [{"prompt": "2 + 2?", "response": "It is 4."}])
+    assert (output.reward, output.outcome) == (None, "infra_error"), output
     command("score", "rollouts.jsonl", "-r", "math", "-r", "format", "-o", "scored.jsonl")
     command("explain", "math")
     command("list")
@@ -54,14 +57,14 @@ def text() -> None:
 
 
 def judge() -> None:
-    import assay
+    from assay.errors import InfraError
+    from assay.train.sampler import vLLMSampler
 
-    reward = assay.LLMJudge("nobody", base_url="http://127.0.0.1:9/v1", api_key="none")
-    (output,) = assay.score(reward, [{"prompt": "2 + 2?", "response": "It is 4."}])
-    if "pip install" in output.error:
-        raise RuntimeError(output.error)
-    assert output.reward is None, output
-    assert output.outcome == "infra_error", output
+    try:
+        vLLMSampler("nobody", base_url="http://127.0.0.1:9/v1", retries=0).sample(["2 + 2?"])
+    except InfraError:  # nobody is there: it got as far as asking
+        return
+    raise AssertionError("nobody answered")
 
 
 def model() -> None:
