@@ -35,6 +35,14 @@ def test_scores(score, rewards):
         made.close()
 
 
+def test_the_verdict_is_said_in_words(code):
+    outputs = code.compute_rewards([_row(SQUARE), _row(WRONG), Trajectory(response="4", metadata={"tests": TESTS})])
+    passed, failed, none = (o.metadata["reason"] for o in outputs)
+    assert passed == "2 of 2 tests pass"
+    assert failed.startswith("0 of 2 tests pass; test 1: wrong_answer")
+    assert none.startswith("no program: ")
+
+
 def test_what_the_metadata_says(code):
     (output,) = code.compute_rewards([_row(SAME)])
     said = output.metadata

@@ -129,7 +129,8 @@ class CodeReward(RewardFunction):
             entry_point=tests.entry_point,
         )
         if not code.source:
-            return RewardOutput(0.0, metadata={"verdict": "fail", "no_code": code.missing, "passed": 0, "tests": []})
+            metadata = {"reason": f"no program: {code.missing}", "verdict": "fail", "no_code": code.missing}
+            return RewardOutput(0.0, metadata={**metadata, "passed": 0, "tests": []})
         stop_early = self.score == "all"
         return Submission(code.code, tests, self.language, stop_early), code
 
@@ -148,6 +149,7 @@ class CodeReward(RewardFunction):
             return RewardOutput.failed(Outcome.GRADER_ERROR, f"not judged: {report.unjudged}", **metadata)
         total = len(report.results)
         metadata |= {
+            "reason": _reason(report),
             "verdict": "pass" if report.passed == total and total else "fail",
             "passed": report.passed,
             "total": total,
@@ -164,3 +166,12 @@ class CodeReward(RewardFunction):
         weights = [max(0.0, tests.weight(i)) for i in range(len(results))]
         earned = sum(w for w, r in zip(weights, results, strict=True) if r.outcome is TestOutcome.PASS)
         return min(1.0, earned / sum(weights)) if sum(weights) > 0 else 0.0
+
+
+def _reason(report: Report) -> str:
+    """The verdict in words: how many tests pass, and what came of the first that does not."""
+    said = f"{report.passed} of {len(report.results)} tests pass"
+    for number, result in enumerate(report.results, 1):
+        if result.outcome is not TestOutcome.PASS:
+            return f"{said}; test {number}: {result.outcome}" + (f", {result.detail}" if result.detail else "")
+    return said
