@@ -36,4 +36,6 @@ def main(base_url: str, model: str = "default", api_key: str = "") -> list[assay
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(f"needed the server's address.\n\n{__doc__}")
     main(*sys.argv[1:])
