@@ -24,6 +24,7 @@ from assay.reward import FunctionReward
 from assay.serve.app import ServeConfig, create_app, serve
 from assay.serve.batcher import Batcher, Closed, Full
 from assay.serve.client import RemoteReward, RewardClient
+from assay.serve.lane import Lane
 from assay.types import Outcome, Trajectory
 
 
@@ -253,6 +254,20 @@ def test_metrics(served):
     page = get(url + "/metrics")
     assert 'assay_rows_total{outcome="scored"} 2.0' in page
     assert 'assay_requests_total{path="/score",status="200"} 1.0' in page
+
+
+def test_a_lane_that_is_left_ends_without_a_word():
+    def forever():
+        while True:
+            pass
+
+    lane = Lane()
+    lane.submit(forever)
+    while not lane._todo.empty():
+        time.sleep(0.01)
+    lane.leave()  # an exception that no thread handles is an error here
+    lane._thread.join(10)
+    assert not lane._thread.is_alive()
 
 
 def test_a_slow_reward_is_answered_with_504(served):

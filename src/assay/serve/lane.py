@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 _numbers = itertools.count(1)
@@ -52,8 +53,9 @@ class Lane:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(SystemExit))
 
     def _work(self) -> None:
-        while (given := self._todo.get()) is not None:
-            do, done = given
-            with _Into(done):
-                if done.set_running_or_notify_cancel():
-                    done.set_result(do())
+        with suppress(SystemExit):  # what `leave` raises, wherever the thread is: it ends, and nobody is told
+            while (given := self._todo.get()) is not None:
+                do, done = given
+                with _Into(done):
+                    if done.set_running_or_notify_cancel():
+                        done.set_result(do())
