@@ -143,6 +143,7 @@ def test_a_row_that_cannot_be_read_does_not_cost_the_others(prm):
 def test_a_step_without_room_is_said(prm):
     out = assay.score(ProcessRewardModel(prm, STEP, device="cpu"), ["5" * 20_000])[0]
     assert out.metadata["why"] == "its first step is longer than the model can read"
+    assert (out.reward, out.outcome) == (0.0, Outcome.GRADER_ERROR)
 
 
 def test_a_head_with_a_bias_is_read_whole(tmp_path):

@@ -282,9 +282,8 @@ class _Walk:
             self.lines.append(repr(describe([value.args, value.keywords])))
         elif isinstance(value, _NAMED):
             self.lines.append(repr(self._told(value, 6)))
-        elif value is not None and self._follows(
-            type(value).__module__
-        ):  # an object of the author's own: a table of settings
+        elif value is not None and self._follows(type(value).__module__):
+            # an object of the author's own: a table of settings
             self.add(type(value))
             self.lines.append(repr(describe(value)))
 

@@ -80,14 +80,17 @@ class ProcessRewardModel(RewardFunction):
         return [outputs[i] for i in range(len(trajectories))]
 
     def _output(self, trajectory: Trajectory, given: _Steps, scores: list[float]) -> RewardOutput:
+        if not scores and given.left_out:  # nobody read it; yet to be unreadable on purpose must not pay
+            why = "its first step is longer than the model can read"
+            record: dict[str, Any] = {"steps": [], "why": why, "steps_left_out": given.left_out}
+            return RewardOutput(0.0, metadata=record, outcome=Outcome.GRADER_ERROR, error=f"lowest score: {why}")
         if not scores:
-            why = "its first step is longer than the model can read" if given.left_out else "the response has no step"
-            return RewardOutput(0.0, metadata={"steps": [], "why": why})
+            return RewardOutput(0.0, metadata={"steps": [], "why": "the response has no step"})
         so_far = [combine(self.aggregate, scores[:k]) for k in range(1, len(scores) + 1)]
         changes = [so_far[0], *(b - a for a, b in itertools.pairwise(so_far))]
         if self.aggregate == "mean":
             changes = [score / len(scores) for score in scores]
-        record: dict[str, Any] = {"steps": scores, "worst": min(range(len(scores)), key=scores.__getitem__)}
+        record = {"steps": scores, "worst": min(range(len(scores)), key=scores.__getitem__)}
         if given.left_out:
             record["steps_left_out"] = given.left_out
         return RewardOutput(so_far[-1], _on_tokens(trajectory, given, changes), metadata=record)
